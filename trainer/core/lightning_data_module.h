@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "trainer/core/data_loader.h"
+#include "trainer/core/trainer_state.h"
+
+namespace levin {
+
+/// Where a run's data comes from. Every method is optional but the loaders that the run's stage needs.
+class LightningDataModule {
+ public:
+  virtual ~LightningDataModule() = default;
+
+  /// Downloads or converts, once on each host, before setup().
+  virtual void prepare_data() {}
+  /// Opens the data for a stage, on every rank. Errors here end the run before a run folder is made.
+  virtual void setup(Stage /*stage*/) {}
+
+  /// The loaders. nullptr (the default) means that there is no such data: training and testing then fail with a
+  /// ConfigError, a fit without validation data does not validate.
+  virtual std::unique_ptr<DataLoader> train_dataloader() { return nullptr; }
+  virtual std::unique_ptr<DataLoader> val_dataloader() { return nullptr; }
+  virtual std::unique_ptr<DataLoader> test_dataloader() { return nullptr; }
+  virtual std::unique_ptr<DataLoader> predict_dataloader() { return nullptr; }
+
+  /// Called at the end of the stage, also after an error.
+  virtual void teardown(Stage /*stage*/) {}
+};
+
+}  // namespace levin

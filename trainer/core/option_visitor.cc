@@ -1,0 +1,88 @@
+#include "trainer/core/option_visitor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace levin {
+namespace {
+
+std::string to_yaml(bool value) { return value ? "true" : "false"; }
+std::string to_yaml(int64_t value) { return fmt::format("{}", value); }
+std::string to_yaml(uint64_t value) { return fmt::format("{}", value); }
+// The shortest text that reads back as the same double.
+std::string to_yaml(double value) { return fmt::format("{}", value); }
+std::string to_yaml(const std::string& value) { return value; }
+std::string to_yaml(const BatchLimit& value) { return value.to_string(); }
+
+template <class T>
+std::string to_yaml(const std::optional<T>& value) {
+  return value ? to_yaml(*value) : "null";
+}
+
+template <class T>
+std::string to_yaml(const std::vector<T>& values) {
+  std::vector<std::string> parts;
+  for (const T& value : values) parts.push_back(to_yaml(value));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+bool allows(const OptionRule& rule, double value) {
+  if (value != value) return !rule.minimum && !rule.maximum;
+  if (rule.minimum && (rule.minimum_is_excluded ? value <= *rule.minimum : value < *rule.minimum)) return false;
+  return !rule.maximum || value <= *rule.maximum;
+}
+
+template <class T>
+bool allows_value(const OptionRule& rule, const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return rule.choices.empty() || std::find(rule.choices.begin(), rule.choices.end(), value) != rule.choices.end();
+  } else if constexpr (std::is_same_v<T, BatchLimit>) {
+    return value.is_valid();
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return allows(rule, static_cast<double>(value));
+  }
+}
+
+template <class T>
+bool allows_value(const OptionRule& rule, const std::optional<T>& value) {
+  return !value || allows_value(rule, *value);
+}
+
+template <class T>
+bool allows_value(const OptionRule& rule, const std::vector<T>& values) {
+  return std::all_of(values.begin(), values.end(), [&](const T& value) { return allows_value(rule, value); });
+}
+
+}  // namespace
+
+std::string OptionRule::describe() const {
+  if (!choices.empty()) return fmt::format("must be one of: {}", fmt::join(choices, ", "));
+  if (minimum && maximum) return fmt::format("must be between {} and {}", *minimum, *maximum);
+  if (minimum) return fmt::format("must be {} {}", minimum_is_excluded ? ">" : ">=", *minimum);
+  if (maximum) return fmt::format("must be <= {}", *maximum);
+  return "";
+}
+
+std::string option_to_string(const OptionTarget& target) {
+  return std::visit([](const auto* value) { return to_yaml(*value); }, target);
+}
+
+std::string find_violation(const OptionTarget& target, const OptionRule& rule) {
+  const bool allowed = std::visit([&](const auto* value) { return allows_value(rule, *value); }, target);
+  if (allowed) return "";
+  const std::string expected = std::holds_alternative<BatchLimit*>(target)
+                                   ? "must be a number of batches >= 0, or a fraction between 0.0 and 1.0"
+                                   : rule.describe();
+  return fmt::format("{}, got {}", expected, option_to_string(target));
+}
+
+void OptionChecker::visit_field(std::string_view name, OptionTarget target, std::string_view /*help*/,
+                                const OptionRule& rule) {
+  const std::string violation = find_violation(target, rule);
+  if (!violation.empty()) problems_.push_back(fmt::format("{} {}", name, violation));
+}
+
+}  // namespace levin
