@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "trainer/core/communicator.h"
 #include "trainer/core/metric_store.h"
@@ -27,6 +28,8 @@ class TrainerControl {
   /// Writes a checkpoint folder at `path` (collective). Nothing else has changed if it throws.
   /// Errors: CheckpointError if it cannot be written.
   virtual void save_checkpoint(const std::filesystem::path& path) = 0;
+  /// Logs a value in the row of the current epoch. In a fit: from on_train_epoch_start to on_train_epoch_end.
+  virtual void log(std::string_view name, double value) = 0;
 };
 
 /// What a callback sees of the run. Valid during the call only.

@@ -1,0 +1,45 @@
+#include "examples/fashion_mnist/fashion_mnist_data.h"
+
+#include <filesystem>
+
+#include "trainer/data/dataset_loader.h"
+#include "trainer/data/idx_image_dataset.h"
+
+namespace {
+
+constexpr int64_t kNumClasses = 10;
+// Of the training pixels, scaled to [0, 1].
+constexpr double kMean = 0.2860;
+constexpr double kStd = 0.3530;
+
+}  // namespace
+
+void FashionMnistData::Options::visit(levin::OptionVisitor& visitor) {
+  visitor.field("dir", dir, "folder with the four .gz files of Fashion-MNIST");
+  visitor.field("batch_size", batch_size, "images of a training batch", levin::at_least(1));
+  visitor.field("eval_batch_size", eval_batch_size, "images of a batch elsewhere", levin::at_least(1));
+}
+
+std::shared_ptr<const levin::Dataset> FashionMnistData::open(const std::string& split) const {
+  const std::filesystem::path dir = options_.dir;
+  return std::make_shared<levin::IdxImageDataset>(dir / (split + "-images-idx3-ubyte.gz"),
+                                                  dir / (split + "-labels-idx1-ubyte.gz"), kNumClasses, kMean, kStd);
+}
+
+void FashionMnistData::setup(levin::Stage stage) {
+  if (stage == levin::Stage::kTrain && !train_) train_ = open("train");
+  if (!test_) test_ = open("t10k");
+}
+
+std::unique_ptr<levin::DataLoader> FashionMnistData::train_dataloader() {
+  return std::make_unique<levin::DatasetLoader>(
+      train_, levin::LoaderOptions{.batch_size = options_.batch_size, .shuffle = true});
+}
+
+std::unique_ptr<levin::DataLoader> FashionMnistData::val_dataloader() { return test_dataloader(); }
+
+std::unique_ptr<levin::DataLoader> FashionMnistData::test_dataloader() {
+  return std::make_unique<levin::DatasetLoader>(test_, levin::LoaderOptions{.batch_size = options_.eval_batch_size});
+}
+
+std::unique_ptr<levin::DataLoader> FashionMnistData::predict_dataloader() { return test_dataloader(); }

@@ -1,0 +1,28 @@
+#pragma once
+
+/// Levin's public headers in one. Including single headers compiles faster.
+
+#include "callbacks/callback.h"
+#include "callbacks/loggers/csv_logger.h"
+#include "callbacks/loggers/logger.h"
+#include "callbacks/model_checkpoint.h"
+#include "callbacks/model_summary.h"
+#include "callbacks/progress_bar.h"
+#include "callbacks/throughput_monitor.h"
+#include "strategies/single_device.h"
+#include "strategies/strategy.h"
+#include "trainer/config/cli.h"
+#include "trainer/config/registry.h"
+#include "trainer/core/batch.h"
+#include "trainer/core/data_loader.h"
+#include "trainer/core/error.h"
+#include "trainer/core/lightning_data_module.h"
+#include "trainer/core/lightning_module.h"
+#include "trainer/core/random.h"
+#include "trainer/core/trainer_options.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/dataset_loader.h"
+#include "trainer/data/idx_image_dataset.h"
+#include "trainer/optim/optimizer_options.h"
+#include "trainer/precision/true_precision.h"
+#include "trainer/trainer.h"

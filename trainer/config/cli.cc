@@ -1,0 +1,176 @@
+#include "trainer/config/cli.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trainer/config/cli_arguments.h"
+#include "trainer/config/environment_report.h"
+#include "trainer/config/help.h"
+#include "trainer/config/nearest_name.h"
+#include "trainer/config/prediction_file.h"
+#include "trainer/config/run_config.h"
+#include "trainer/config/yaml.h"
+#include "trainer/core/error.h"
+#include "trainer/core/lightning_module.h"
+#include "trainer/core/version.h"
+#include "trainer/find_checkpoint.h"
+#include "trainer/trainer.h"
+
+namespace levin {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongConfiguration = 2;
+
+/// What a command works with, made from the configuration in the order that makes runs reproducible: the Trainer seeds
+/// LibTorch, then the model draws its weights.
+struct Session {
+  std::unique_ptr<Trainer> trainer;
+  std::shared_ptr<LightningModule> model;
+  std::shared_ptr<LightningDataModule> data;
+};
+
+RunConfig load_config(const CliArguments& arguments) {
+  if (arguments.config_files.empty()) {
+    throw ConfigError(fmt::format("levin {} needs a configuration: --config FILE.", arguments.command));
+  }
+  ConfigValue root;
+  for (const std::string& file : arguments.config_files) {
+    ConfigValue value = load_yaml(file);
+    if (!value.is_map())
+      throw ConfigError(fmt::format("{}: a configuration must be a map, got {}.", file, value.describe()));
+    root.is_null() ? void(root = std::move(value)) : merge_config(root, value);
+  }
+  for (const auto& [key, text] : arguments.overrides) {
+    set_by_path(root, key, parse_yaml(text, "option --" + key, /*has_lines=*/false));
+  }
+  // Runs of configs/gpt.yaml are kept in runs/gpt, unless it says otherwise.
+  const ConfigValue* trainer = root.find("trainer");
+  if (trainer == nullptr || trainer->find("experiment_name") == nullptr) {
+    const std::filesystem::path first_file = arguments.config_files.front();
+    if (trainer == nullptr || trainer->is_map() || trainer->is_null()) {
+      set_by_path(root, "trainer.experiment_name", ConfigValue::of_scalar(first_file.stem().string()));
+    }
+  }
+  return read_run_config(root, program_registry());
+}
+
+Session make_session(const RunConfig& config) {
+  TrainerParts parts;
+  for (const auto& callback : config.callbacks) parts.callbacks.push_back(callback.make());
+  for (const auto& logger : config.loggers) parts.loggers.push_back(logger.make());
+  if (config.optimizer) parts.optimizer = *config.optimizer->make();
+  parts.config_yaml = config.yaml;
+  Session session;
+  session.trainer = std::make_unique<Trainer>(config.trainer, std::move(parts));
+  session.model = config.model.make();
+  session.data = config.data.make();
+  return session;
+}
+
+void print_metrics(const Metrics& metrics) {
+  for (const auto& [name, value] : metrics) fmt::print("{:<24} {:.6g}\n", name, value);
+}
+
+void print_run_dir(const Trainer& trainer) {
+  if (!trainer.run_dir().empty()) fmt::print("run folder               {}\n", trainer.run_dir().string());
+}
+
+std::filesystem::path choose_checkpoint(const CliArguments& arguments, const RunConfig& config) {
+  const auto path = find_checkpoint(arguments.checkpoint.value_or("best"), config.trainer.default_root_dir,
+                                    config.trainer.experiment_name);
+  fmt::print("checkpoint               {}\n", path.string());
+  return path;
+}
+
+void run_fit(const RunConfig& config) {
+  Session session = make_session(config);
+  const FitResult result = session.trainer->fit(*session.model, *session.data);
+  print_metrics(result.metrics);
+  print_run_dir(*session.trainer);
+}
+
+void run_evaluation(const CliArguments& arguments, const RunConfig& config) {
+  const auto checkpoint = choose_checkpoint(arguments, config);
+  Session session = make_session(config);
+  print_metrics(arguments.command == "test" ? session.trainer->test(*session.model, *session.data, checkpoint)
+                                            : session.trainer->validate(*session.model, *session.data, checkpoint));
+  print_run_dir(*session.trainer);
+}
+
+void run_predict(const CliArguments& arguments, const RunConfig& config) {
+  if (arguments.output) check_prediction_file(*arguments.output);
+  const auto checkpoint = choose_checkpoint(arguments, config);
+  Session session = make_session(config);
+  const std::vector<Batch> predictions = session.trainer->predict(*session.model, *session.data, checkpoint);
+  std::filesystem::path file = arguments.output.value_or("predictions.safetensors");
+  if (!arguments.output && !session.trainer->run_dir().empty()) file = session.trainer->run_dir() / file;
+  write_predictions(file, predictions);
+  fmt::print("predictions              {}\n", file.string());
+}
+
+void check_options(const CliArguments& arguments) {
+  const std::string& command = arguments.command;
+  if (arguments.checkpoint && command != "validate" && command != "test" && command != "predict") {
+    throw ConfigError(fmt::format("--checkpoint is for validate, test and predict, not for {}.", command));
+  }
+  if (arguments.output && command != "predict") {
+    throw ConfigError(fmt::format("--output is for predict, not for {}.", command));
+  }
+}
+
+int run_command(const CliArguments& arguments) {
+  static const std::vector<std::string> kCommands = {"fit", "validate", "test", "predict", "list", "env"};
+  const std::string& command = arguments.command;
+  if (arguments.is_version) {
+    fmt::print("levin {}\n", kVersion);
+    return kDone;
+  }
+  if (arguments.is_help || command.empty()) {
+    fmt::print("{}", command.empty() ? usage_text() : command_help(program_registry()));
+    return arguments.is_help ? kDone : kWrongConfiguration;
+  }
+  if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
+    throw ConfigError(fmt::format("there is no command \"{}\"{}.", command, suggest_name(command, kCommands)));
+  }
+  check_options(arguments);
+  if (command == "list") {
+    fmt::print("{}", list_text(program_registry()));
+  } else if (command == "env") {
+    fmt::print("{}", environment_report());
+  } else {
+    const RunConfig config = load_config(arguments);
+    if (command == "fit") run_fit(config);
+    if (command == "validate" || command == "test") run_evaluation(arguments, config);
+    if (command == "predict") run_predict(arguments, config);
+  }
+  return kDone;
+}
+
+int report(const char* text, int exit_code) {
+  std::fflush(stdout);
+  fmt::print(stderr, "levin: {}\n", text);
+  return exit_code;
+}
+
+}  // namespace
+
+int cli_main(int argc, char** argv) {
+  try {
+    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    return run_command(parse_cli_arguments(words));
+  } catch (const ConfigError& error) {
+    return report(error.what(), kWrongConfiguration);
+  } catch (const std::exception& error) {
+    return report(error.what(), kFailed);
+  }
+}
+
+}  // namespace levin

@@ -1,0 +1,166 @@
+#include "trainer/config/run_config.h"
+
+#include <fmt/format.h>
+
+#include "trainer/config/effective_config.h"
+#include "trainer/config/nearest_name.h"
+#include "trainer/config/option_reader.h"
+#include "trainer/config/option_writer.h"
+#include "trainer/config/yaml.h"
+#include "trainer/core/random.h"
+
+namespace levin {
+namespace {
+
+constexpr const char* kClassKey = "class";
+
+/// The keys of the root. Only `seed` is a field; the others are sections.
+struct RootOptions {
+  std::optional<uint64_t> seed = std::nullopt;
+  void visit(OptionVisitor& visitor) { visitor.field("seed", seed, "drives weights, data order and dropout"); }
+};
+
+class SectionReader {
+ public:
+  SectionReader(const ConfigValue& root, ConfigProblems& problems) : root_(root), problems_(problems) {}
+
+  void read_trainer(TrainerOptions& options) {
+    static const ConfigValue kEmpty;
+    const ConfigValue* section = root_.find("trainer");
+    OptionReader reader(section != nullptr ? *section : kEmpty, "trainer", problems_);
+    options.visit(reader);
+    reader.finish();
+    if (!problems_.empty()) return;
+    for (const std::string& problem : find_problems(options)) {
+      problems_.add(section != nullptr ? section->location : root_.location, "trainer." + problem);
+    }
+  }
+
+  template <class Base>
+  void require_class(const std::string& key, const ClassTable<Base>& table, PreparedClass<Base>& prepared) {
+    const ConfigValue* section = root_.find(key);
+    if (section == nullptr || section->is_null()) {
+      problems_.add(root_.location, fmt::format("the section \"{}\" is missing: name a class in it", key));
+    } else if (auto read = read_class(*section, key, table)) {
+      prepared = *std::move(read);
+    }
+  }
+
+  template <class Base>
+  std::optional<PreparedClass<Base>> optional_class(const std::string& key, const ClassTable<Base>& table) {
+    const ConfigValue* section = root_.find(key);
+    if (section == nullptr || section->is_null()) return std::nullopt;
+    return read_class(*section, key, table);
+  }
+
+  /// One class, or a list of them.
+  template <class Base>
+  std::vector<PreparedClass<Base>> class_list(const std::string& key, const ClassTable<Base>& table) {
+    std::vector<PreparedClass<Base>> result;
+    const ConfigValue* section = root_.find(key);
+    if (section == nullptr || section->is_null()) return result;
+    if (!section->is_list()) {
+      if (auto read = read_class(*section, key, table)) result.push_back(*std::move(read));
+      return result;
+    }
+    for (size_t i = 0; i < section->items.size(); ++i) {
+      if (auto read = read_class(section->items[i], fmt::format("{}[{}]", key, i), table)) {
+        result.push_back(*std::move(read));
+      }
+    }
+    return result;
+  }
+
+ private:
+  template <class Base>
+  std::optional<PreparedClass<Base>> read_class(const ConfigValue& section, const std::string& path,
+                                                const ClassTable<Base>& table) {
+    const ConfigValue* name = section.is_map() ? section.find(kClassKey) : &section;
+    if (name == nullptr || !name->is_scalar()) {
+      problems_.add(section.location, fmt::format("{} must name a class: \"class: {}\"", path,
+                                                  table.entries().empty() ? "Name" : table.entries().front().name));
+      return std::nullopt;
+    }
+    const auto* entry = table.find(name->scalar);
+    if (entry == nullptr) {
+      const std::string hint =
+          table.entries().empty() ? "; none is registered" : suggest_name(name->scalar, table.names());
+      problems_.add(name->location,
+                    fmt::format("{}: there is no {} called \"{}\"{}", path, table.what(), name->scalar, hint));
+      return std::nullopt;
+    }
+    static const ConfigValue kNoOptions;
+    OptionReader reader(section.is_map() ? section : kNoOptions, path, problems_, {kClassKey});
+    PreparedClass<Base> prepared = entry->prepare(reader);
+    reader.finish();
+    return prepared;
+  }
+
+  const ConfigValue& root_;
+  ConfigProblems& problems_;
+};
+
+bool read_logger_switch(const ConfigValue& root, ConfigProblems& problems) {
+  const ConfigValue* section = root.find("logger");
+  if (section == nullptr || !section->is_scalar()) return true;
+  if (section->scalar == "true") return true;
+  if (section->scalar == "false") return false;
+  problems.add(section->location,
+               fmt::format("logger must be true, false, or name classes: \"logger: {{class: CSVLogger}}\", got {}",
+                           section->describe()));
+  return true;
+}
+
+template <class Base>
+ConfigValue write_class(const PreparedClass<Base>& prepared) {
+  ConfigValue map = ConfigValue::of_map();
+  map.at_key(kClassKey, {}) = text_value(prepared.name);
+  OptionWriter writer(map);
+  prepared.visit_options(writer);
+  return map;
+}
+
+template <class Base>
+ConfigValue write_classes(const std::vector<PreparedClass<Base>>& classes) {
+  ConfigValue list = ConfigValue::of_list();
+  for (const auto& prepared : classes) list.items.push_back(write_class(prepared));
+  return list;
+}
+
+std::string write_run_config(const RunConfig& config) {
+  ConfigValue root = trainer_config(config.trainer, *config.trainer.seed);
+  root.at_key("model", {}) = write_class(config.model);
+  root.at_key("data", {}) = write_class(config.data);
+  if (config.optimizer) root.at_key("optimizer", {}) = write_class(*config.optimizer);
+  if (!config.callbacks.empty()) root.at_key("callbacks", {}) = write_classes(config.callbacks);
+  if (!config.loggers.empty()) root.at_key("logger", {}) = write_classes(config.loggers);
+  return to_yaml(root);
+}
+
+}  // namespace
+
+RunConfig read_run_config(const ConfigValue& root, const Registry& registry) {
+  ConfigProblems problems;
+  RunConfig config;
+  RootOptions root_options;
+  OptionReader root_reader(root, "", problems, {"trainer", "model", "data", "optimizer", "callbacks", "logger"});
+  root_options.visit(root_reader);
+  root_reader.finish();
+
+  SectionReader reader(root, problems);
+  reader.read_trainer(config.trainer);
+  reader.require_class("model", registry.modules, config.model);
+  reader.require_class("data", registry.data_modules, config.data);
+  config.optimizer = reader.optional_class("optimizer", registry.optimizers);
+  config.callbacks = reader.class_list("callbacks", registry.callbacks);
+  config.trainer.logger = read_logger_switch(root, problems);
+  const ConfigValue* logger = root.find("logger");
+  if (logger != nullptr && !logger->is_scalar()) config.loggers = reader.class_list("logger", registry.loggers);
+  problems.throw_if_any();
+
+  config.trainer.seed = root_options.seed.value_or(random_seed());
+  config.yaml = write_run_config(config);
+  return config;
+}
+
+}  // namespace levin

@@ -1,0 +1,72 @@
+#include "trainer/data/dataset_loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "trainer/core/error.h"
+#include "trainer/data/sampler.h"
+
+namespace levin {
+
+DatasetLoader::DatasetLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
+    : dataset_(std::move(dataset)), options_(options) {
+  if (options_.batch_size < 1) {
+    throw ConfigError(fmt::format("[DatasetLoader] batch_size must be >= 1, got {}.", options_.batch_size));
+  }
+  if (dataset_->size() == 0) throw DataError("[DatasetLoader] the dataset has no samples.");
+  if (*num_batches() == 0) {
+    throw DataError(
+        fmt::format("[DatasetLoader] the dataset's {} samples make no full batch of {}, and drop_last is set.",
+                    dataset_->size(), options_.batch_size));
+  }
+}
+
+void DatasetLoader::start_epoch(int64_t epoch) {
+  epoch_ = epoch;
+  next_batch_ = 0;
+  if (options_.shuffle) {
+    order_ = random_order(dataset_->size(), context_.seed, epoch);
+  } else if (order_.empty()) {
+    order_ = sequential_order(dataset_->size());
+  }
+}
+
+std::optional<Batch> DatasetLoader::next() {
+  if (order_.empty()) start_epoch(0);
+  if (next_batch_ >= *num_batches()) return std::nullopt;
+  const int64_t begin = next_batch_ * options_.batch_size;
+  const int64_t end = std::min(begin + options_.batch_size, dataset_->size());
+  const std::span<const int64_t> indices(order_.data() + begin, static_cast<size_t>(end - begin));
+  Batch batch = dataset_->get_batch(indices);
+  ++next_batch_;  // only what has been delivered counts
+  return batch;
+}
+
+std::optional<int64_t> DatasetLoader::num_batches() const {
+  const int64_t size = dataset_->size();
+  return options_.drop_last ? size / options_.batch_size : (size + options_.batch_size - 1) / options_.batch_size;
+}
+
+StateDict DatasetLoader::state() const {
+  StateDict state;
+  state.set("epoch", epoch_);
+  state.set("batches_delivered", next_batch_);
+  state.set("batch_size", options_.batch_size);
+  state.set("dataset_size", dataset_->size());
+  return state;
+}
+
+void DatasetLoader::load_state(const StateDict& state) {
+  if (state.integer("batch_size") != options_.batch_size || state.integer("dataset_size") != dataset_->size()) {
+    throw CheckpointError(fmt::format(
+        "[DatasetLoader] the saved position is for {} samples in batches of {}, but this loader has {} samples in "
+        "batches of {}.",
+        state.integer("dataset_size"), state.integer("batch_size"), dataset_->size(), options_.batch_size));
+  }
+  start_epoch(state.integer("epoch"));
+  next_batch_ = state.integer("batches_delivered");
+}
+
+}  // namespace levin

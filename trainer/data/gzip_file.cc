@@ -1,0 +1,63 @@
+#include "trainer/data/gzip_file.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "trainer/core/error.h"
+
+namespace levin {
+namespace {
+
+constexpr unsigned kBufferBytes = 1u << 18;
+constexpr size_t kLargestRead = size_t{1} << 30;  // gzread takes an unsigned int
+
+gzFile handle(void* file) { return static_cast<gzFile>(file); }
+
+}  // namespace
+
+GzipFile::GzipFile(const std::filesystem::path& path) : path_(path), file_(nullptr) {
+  if (std::filesystem::is_directory(path)) {
+    throw DataError(fmt::format("[GzipFile] {} is a folder, not a file.", path.string()));
+  }
+  errno = 0;
+  file_ = gzopen(path.c_str(), "rb");
+  if (file_ == nullptr) {
+    throw DataError(fmt::format("[GzipFile] cannot open {}: {}.", path.string(), std::strerror(errno)));
+  }
+  gzbuffer(handle(file_), kBufferBytes);
+}
+
+GzipFile::~GzipFile() { gzclose(handle(file_)); }
+
+void GzipFile::throw_damaged(const std::string& what, size_t expected, size_t got) {
+  int code = Z_OK;
+  const char* message = gzerror(handle(file_), &code);
+  const bool has_message = code != Z_OK && code != Z_STREAM_END && message != nullptr && *message != '\0';
+  throw DataError(
+      fmt::format("[GzipFile] {} is cut off or damaged: {} should be {} bytes, but only {} could be read{}{}.",
+                  path_.string(), what, expected, got, has_message ? ": " : "", has_message ? message : ""));
+}
+
+void GzipFile::read(void* destination, size_t size, const std::string& what) {
+  auto* out = static_cast<char*>(destination);
+  size_t done = 0;
+  while (done < size) {
+    const auto wanted = static_cast<unsigned>(std::min(size - done, kLargestRead));
+    const int got = gzread(handle(file_), out + done, wanted);
+    if (got <= 0) throw_damaged(what, size, done);
+    done += static_cast<size_t>(got);
+  }
+}
+
+bool GzipFile::at_end() {
+  char extra = 0;
+  const int got = gzread(handle(file_), &extra, 1);
+  if (got < 0) throw_damaged("the end of the file", 0, 0);
+  return got == 0;
+}
+
+}  // namespace levin

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace levin {
+
+/// Reads a file, gzip-compressed or not, front to back. Call from one thread.
+class GzipFile {
+ public:
+  /// Errors: DataError if the file cannot be opened.
+  explicit GzipFile(const std::filesystem::path& path);
+  ~GzipFile();
+  GzipFile(const GzipFile&) = delete;
+  GzipFile& operator=(const GzipFile&) = delete;
+
+  /// Reads exactly `size` bytes. Errors: DataError if the file ends before, or is damaged; it names `what` was read.
+  void read(void* destination, size_t size, const std::string& what);
+  /// True if nothing is left. Errors: DataError if the end is damaged (a wrong check sum).
+  bool at_end();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  [[noreturn]] void throw_damaged(const std::string& what, size_t expected, size_t got);
+
+  std::filesystem::path path_;
+  void* file_;  // gzFile
+};
+
+}  // namespace levin

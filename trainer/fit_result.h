@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "trainer/core/metrics.h"
+
+namespace levin {
+
+/// How a fit ended. A fit that failed throws instead.
+enum class FitStatus {
+  kFinished,      ///< A limit (max_epochs, max_steps) was reached.
+  kStoppedEarly,  ///< A callback asked for the end.
+};
+
+/// What fit() returns.
+struct FitResult {
+  FitStatus status = FitStatus::kFinished;
+  int64_t num_epochs = 0;              ///< Epochs done, over all fits of this Trainer.
+  int64_t num_steps = 0;               ///< Optimizer steps done, likewise.
+  Metrics metrics = {};                ///< Newest value of everything that was logged.
+  std::filesystem::path run_dir = {};  ///< Empty if the run kept no files.
+};
+
+}  // namespace levin

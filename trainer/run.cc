@@ -1,0 +1,31 @@
+#include "trainer/run.h"
+
+#include <algorithm>
+
+#include "trainer/config/effective_config.h"
+
+namespace levin {
+
+void Run::open_folder() {
+  if (folder || (parts.loggers.empty() && !options.enable_checkpointing)) return;
+  const std::string config = parts.config_yaml.empty() ? effective_config(options, seed) : parts.config_yaml;
+  folder = std::make_unique<RunFolder>(options.default_root_dir, options.experiment_name, config);
+  for (const auto& logger : parts.loggers) logger->open(folder->path());
+}
+
+void Run::discard_unkept_folder() {
+  if (folder && !folder->is_kept()) folder.reset();
+}
+
+void Run::log_row(const Metrics& row) {
+  if (row.empty() || parts.strategy->communicator().rank() != 0) return;
+  // Rows are numbered by the last step done, from 0.
+  const int64_t step = std::max<int64_t>(state.global_step - 1, 0);
+  for (const auto& logger : parts.loggers) logger->log_metrics(row, step, state.epoch);
+}
+
+void Run::flush_loggers() {
+  for (const auto& logger : parts.loggers) logger->flush();
+}
+
+}  // namespace levin

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "trainer/callback_list.h"
+#include "trainer/core/metrics.h"
+#include "trainer/core/trainer_options.h"
+#include "trainer/core/trainer_state.h"
+#include "trainer/run_folder.h"
+#include "trainer/trainer_parts.h"
+
+namespace levin {
+
+/// What the loops of one Trainer share: its parts, where the training stands, and where the run's files go. It only
+/// holds them; the loops act.
+struct Run {
+  TrainerOptions options;
+  TrainerParts parts;
+  CallbackList callbacks;
+  uint64_t seed = 0;
+  TrainerState state = {};
+  /// Newest values by plain name: what callbacks monitor.
+  Metrics metrics = {};
+  std::unique_ptr<RunFolder> folder = nullptr;
+
+  /// Makes the run folder and opens the loggers, once, if anything is to be kept.
+  void open_folder();
+  /// Drops a folder in which nothing has been kept yet.
+  void discard_unkept_folder();
+  std::filesystem::path folder_path() const { return folder ? folder->path() : std::filesystem::path(); }
+
+  /// Hands a row to every logger, on rank 0; without values, nothing.
+  void log_row(const Metrics& row);
+  void flush_loggers();
+};
+
+}  // namespace levin

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "trainer/core/batch.h"
+#include "trainer/core/data_loader.h"
+#include "trainer/core/metrics.h"
+#include "trainer/core/trainer_options.h"
+#include "trainer/core/trainer_state.h"
+#include "trainer/fit_result.h"
+#include "trainer/trainer_parts.h"
+
+namespace levin {
+
+class LightningDataModule;
+class LightningModule;
+struct Run;
+
+/// Runs a LightningModule: training with validation, validation, test, prediction.
+///
+///   levin::Trainer trainer({.max_epochs = 3});
+///   trainer.fit(model, data);
+///
+/// Options name what is built in; parts are objects that the user brings. Call from one thread. A second fit goes on
+/// counting epochs and steps where the first one ended.
+///
+/// Errors of all methods: ConfigError for wrong options or missing steps and loaders; DataError; ModelError for what
+/// LibTorch throws in a step; CheckpointError; and whatever the user's own code throws. A run that fails before the end
+/// of its first step leaves no run folder.
+class Trainer {
+ public:
+  /// Seeds LibTorch's generators if options.seed is set, so build the model afterwards.
+  /// Errors: ConfigError that lists everything that is wrong, before a device is touched.
+  explicit Trainer(TrainerOptions options = {}, TrainerParts parts = {});
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  FitResult fit(LightningModule& module, LightningDataModule& data);
+  /// Without a data module; val_loader may be left out.
+  FitResult fit(LightningModule& module, DataLoader& train_loader, DataLoader* val_loader = nullptr);
+
+  /// One pass over the validation or test data; returns what the steps logged. `checkpoint`: a checkpoint folder whose
+  /// weights are loaded first; empty: the module as it is.
+  Metrics validate(LightningModule& module, LightningDataModule& data, const std::filesystem::path& checkpoint = {});
+  Metrics validate(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint = {});
+  Metrics test(LightningModule& module, LightningDataModule& data, const std::filesystem::path& checkpoint = {});
+  Metrics test(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint = {});
+
+  /// What predict_step returns for each batch, in the order of the data, on the CPU.
+  std::vector<Batch> predict(LightningModule& module, LightningDataModule& data,
+                             const std::filesystem::path& checkpoint = {});
+  std::vector<Batch> predict(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint = {});
+
+  const TrainerState& state() const;
+  /// Newest value of everything that was logged.
+  const Metrics& metrics() const;
+  /// Empty until a run has made its folder.
+  std::filesystem::path run_dir() const;
+
+ private:
+  void place(LightningModule& module, const std::filesystem::path& checkpoint);
+  void attach(DataLoader& loader) const;
+
+  std::unique_ptr<Run> run_;
+};
+
+}  // namespace levin

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "callbacks/callback.h"
+#include "callbacks/loggers/logger.h"
+#include "strategies/strategy.h"
+#include "trainer/core/optimizers.h"
+#include "trainer/precision/precision.h"
+
+namespace levin {
+
+/// Objects that the user brings to a Trainer. They win over what the options name.
+struct TrainerParts {
+  std::shared_ptr<Strategy> strategy = nullptr;
+  std::shared_ptr<Precision> precision = nullptr;
+  std::vector<std::shared_ptr<Callback>> callbacks = {};
+  std::vector<std::shared_ptr<Logger>> loggers = {};
+  /// Makes the optimizer instead of LightningModule::configure_optimizers.
+  OptimizerFactory optimizer = nullptr;
+  /// What is saved as config.yaml in the run folder. Default: the options.
+  std::string config_yaml = "";
+};
+
+}  // namespace levin
