@@ -22,6 +22,12 @@ RankBy rank_by(const ModelCheckpoint::Options& options) {
   return options.mode == "max" ? RankBy::kLargest : RankBy::kSmallest;
 }
 
+// True if the last step ended the epoch before its last batch, and so before its validation.
+bool is_cut_short(const RunContext& run) {
+  return run.max_steps && run.state.global_step >= *run.max_steps && run.num_batches &&
+         run.state.batch_idx < *run.num_batches;
+}
+
 // Makes `values` those of rank 0 on all ranks.
 template <size_t N>
 void broadcast_from_rank_0(Communicator& communicator, std::array<double, N>& values) {
@@ -161,6 +167,7 @@ void ModelCheckpoint::on_validation_end(const RunContext& run) {
 }
 
 void ModelCheckpoint::on_train_epoch_end(const RunContext& run) {
+  if (is_cut_short(run)) return;  // on_train_end saves what there is
   is_due_ = is_due_ || (is_epoch_due(run) && !is_checked_in_epoch_);
   if (!is_due_) return;
   if (!options_.monitor) return check(run, std::nullopt);

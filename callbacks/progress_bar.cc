@@ -22,7 +22,10 @@ std::string epoch_label(const RunContext& run) {
   return run.max_epochs ? fmt::format("Epoch {}/{}", number, *run.max_epochs) : fmt::format("Epoch {}", number);
 }
 
-bool is_last_batch(const RunContext& run) { return run.num_batches && run.state.batch_idx + 1 == *run.num_batches; }
+bool is_last_batch(const RunContext& run) {
+  return (run.num_batches && run.state.batch_idx + 1 == *run.num_batches) ||
+         (run.max_steps && run.state.global_step >= *run.max_steps);
+}
 
 std::optional<double> loss_on_host(const StepOutput& output) {
   if (output.is_skip() || !output.loss().is_cpu()) return std::nullopt;

@@ -44,7 +44,7 @@ struct FakeRun {
             .run_dir = run_dir,
             .num_batches = num_batches,
             .max_epochs = max_epochs,
-            .max_steps = std::nullopt};
+            .max_steps = max_steps};
   }
 
   TrainerState state;
@@ -57,6 +57,7 @@ struct FakeRun {
   std::filesystem::path run_dir;
   std::optional<int64_t> num_batches;
   std::optional<int64_t> max_epochs;
+  std::optional<int64_t> max_steps;
 };
 
 // A folder that is gone after the test.

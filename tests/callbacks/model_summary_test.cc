@@ -4,10 +4,8 @@
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/sequential.h>
-#include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
-#include <torch/nn/modules/pooling.h>
 
 #include "tests/callbacks/fake_console.h"
 #include "tests/callbacks/fake_run.h"
@@ -86,15 +84,6 @@ TEST(ModelSummaryTest, DepthZeroIsTotalsOnlyInHumanUnits) {
             "Parameters and buffers  1,201,200     4.6 MiB\n");
 }
 
-TEST(ModelSummaryTest, DEMO) {
-  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(1, 32, 3).padding(1)), nn::BatchNorm2d(32), nn::ReLU(),
-                     nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(32, 64, 3).padding(1)), nn::ReLU(),
-                     nn::MaxPool2d(2), nn::Linear(3136, 1128), nn::Linear(1128, 10));
-  struct FashionMnistImpl : nn::Module {};
-  FashionMnistImpl m;
-  m.register_module("net", net);
-  puts(summarize(m, 2).c_str());
-}
 TEST(ModelSummaryTest, LongListsOfShapesAreCut) {
   struct ManyImpl : nn::Module {
     ManyImpl() {

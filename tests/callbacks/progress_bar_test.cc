@@ -153,6 +153,16 @@ TEST_F(ProgressBarTest, ShortEpochInAFileIsOneLineWithTheLastLoss) {
   EXPECT_EQ(console_->written, "Epoch 1/3 4/4 [00:02, 2.0 it/s] loss 3.000\n");
 }
 
+TEST_F(ProgressBarTest, EpochCutShortByMaxStepsHasItsLastLoss) {
+  start(false);
+  run_.max_steps = 1;
+  start_epoch(0);
+  run_.state.global_step = 1;
+  train_batch(0, scalar(3.0));
+  end_epoch();
+  EXPECT_EQ(console_->written, "Epoch 1/3 1/4 [00:00, 2.0 it/s] loss 3.000\n");
+}
+
 TEST_F(ProgressBarTest, RefreshIntervalBoundsTheDrawings) {
   start(true, {.refresh_interval_s = 0.9});
   start_epoch(0);

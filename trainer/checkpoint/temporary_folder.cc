@@ -9,7 +9,6 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -68,12 +67,38 @@ struct TemporaryName {
   std::string start_time;
 };
 
-std::optional<TemporaryName> parse_name(const std::string& name) {
-  static const std::regex kPattern(R"(\.(.+)\.(tmp|old)-([0-9a-f]{16})-([0-9]+)-([0-9]+)-[0-9]+)");
-  std::smatch match;
-  if (!std::regex_match(name, match, kPattern)) return std::nullopt;
-  return TemporaryName{
-      .folder = match[1], .is_backup = match[2] == "old", .machine = match[3], .pid = match[4], .start_time = match[5]};
+// Cuts "-<part>" off the end of `name` and returns the part; "" if there is none.
+std::string cut_last_part(std::string& name) {
+  const size_t dash = name.rfind('-');
+  if (dash == std::string::npos) return "";
+  const std::string part = name.substr(dash + 1);
+  name.resize(dash);
+  return part;
+}
+
+bool consists_of(const std::string& part, const char* allowed) {
+  return !part.empty() && part.find_first_not_of(allowed) == std::string::npos;
+}
+
+// Reads ".<folder>.<tmp or old>-<machine>-<pid>-<start time>-<count>"; nullopt if it is another name.
+std::optional<TemporaryName> parse_name(std::string name) {
+  constexpr const char* kDigits = "0123456789";
+  const std::string count = cut_last_part(name);
+  const std::string start_time = cut_last_part(name);
+  const std::string pid = cut_last_part(name);
+  const std::string machine = cut_last_part(name);
+  const bool is_owner = machine.size() == 16 && consists_of(machine, "0123456789abcdef") && consists_of(pid, kDigits) &&
+                        consists_of(start_time, kDigits) && consists_of(count, kDigits);
+  const bool is_backup = name.ends_with(".old");
+  constexpr size_t kKindLength = 4;
+  if (!is_owner || !(is_backup || name.ends_with(".tmp")) || !name.starts_with('.') || name.size() < kKindLength + 2) {
+    return std::nullopt;
+  }
+  return TemporaryName{.folder = name.substr(1, name.size() - 1 - kKindLength),
+                       .is_backup = is_backup,
+                       .machine = machine,
+                       .pid = pid,
+                       .start_time = start_time};
 }
 
 bool is_abandoned(const TemporaryName& name, const fs::path& path) {
