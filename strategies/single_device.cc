@@ -2,7 +2,7 @@
 
 #include <torch/nn/module.h>
 
-#include "trainer/checkpoint/module_state.h"
+#include "trainer/core/module_state.h"
 
 namespace levin {
 

@@ -27,7 +27,7 @@ FashionMnistClassifier::FashionMnistClassifier(const Options& options)
 levin::StepOutput FashionMnistClassifier::training_step(const levin::Batch& batch, levin::StepContext& ctx) {
   const auto [images, labels] = batch.tensors<2>();
   const at::Tensor loss = F::cross_entropy(network_->forward(images), labels);
-  ctx.log("train_loss", loss, {.prog_bar = true});
+  ctx.log("train_loss", loss);  // the progress bar shows the loss anyway
   return loss;
 }
 

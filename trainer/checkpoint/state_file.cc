@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "trainer/checkpoint/safetensors.h"
-#include "trainer/checkpoint/tied_tensors.h"
+#include "trainer/core/tied_tensors.h"
 
 namespace levin {
 namespace {

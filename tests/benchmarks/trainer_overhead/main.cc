@@ -34,7 +34,9 @@ constexpr int64_t kHidden = 64;
 constexpr int64_t kClasses = 10;
 constexpr double kLearningRate = 0.01;
 
-nn::Sequential make_network() { return {nn::Linear(kInputs, kHidden), nn::ReLU(), nn::Linear(kHidden, kClasses)}; }
+nn::Sequential make_network() {
+  return nn::Sequential(nn::Linear(kInputs, kHidden), nn::ReLU(), nn::Linear(kHidden, kClasses));
+}
 
 levin::Batch make_batch() {
   return levin::Batch::of(torch::randn({kBatchSize, kInputs}), torch::randint(kClasses, {kBatchSize}));

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/module_state.h"
+#include "trainer/core/module_state.h"
 
 #include <ATen/MemoryOverlap.h>
 #include <c10/core/GradMode.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/checkpoint/tied_tensors.h"
+#include "trainer/core/tied_tensors.h"
 #include "trainer/core/error.h"
 
 namespace levin {

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/tied_tensors.h"
+#include "trainer/core/tied_tensors.h"
 
 #include <map>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/module_state.h"
+#include "trainer/core/module_state.h"
 
 #include <ATen/ops/empty.h>
 
