@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,8 @@ class EvalLoop {
 
   /// Returns the metrics of the pass, reduced over all ranks. Errors: what a step throws; ModelError for LibTorch's.
   Metrics run_pass();
+  /// Tells the callbacks what ended a pass on its own. Within a fit its loop does so.
+  void on_exception(const std::exception& error) noexcept { run_.callbacks.on_exception(context(), error); }
   /// What predict_step returned, batch by batch, on the CPU. Only for kPredict.
   std::vector<Batch> take_predictions() { return std::move(predictions_); }
 

@@ -87,6 +87,8 @@ FitStatus FitLoop::run() {
 }
 
 FitStatus FitLoop::run_epochs() {
+  // Gradients of the user, or of a fit that failed, are not part of the first step.
+  for (size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i].zero_grad();
   run_.callbacks.call(&Callback::on_fit_start, context());
   run_.callbacks.call(&Callback::on_train_start, context());
   module_.on_train_start();
@@ -102,7 +104,7 @@ bool FitLoop::is_last_step_done() const { return max_steps_ && run_.state.global
 
 bool FitLoop::is_done() const {
   return is_stop_requested_ || is_last_step_done() || (max_epochs_ && run_.state.epoch >= *max_epochs_) ||
-         (num_batches_ && *num_batches_ == 0);
+         run_.options.limit_train_batches.is_zero();
 }
 
 void FitLoop::run_epoch() {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "trainer/assemble.h"
 #include "trainer/core/error.h"
 #include "trainer/core/lightning_data_module.h"
@@ -50,13 +52,33 @@ DataLoader& require(const std::unique_ptr<DataLoader>& loader, const char* metho
       fmt::format("[Trainer] {} needs data: LightningDataModule::{} returned no loader.", stage_name(stage), method));
 }
 
-/// Loads weights, opens the run folder, and makes one pass; the folder stays if the pass got through.
+/// A tied tensor stands in parameters() once for each name, and must not be stepped once for each.
+void drop_repeated_parameters(Optimizers& optimizers) {
+  for (size_t i = 0; i < optimizers.size(); ++i) {
+    std::unordered_set<const c10::TensorImpl*> seen;
+    for (auto& group : optimizers[i].param_groups()) {
+      std::erase_if(group.params(),
+                    [&](const at::Tensor& tensor) { return !seen.insert(tensor.unsafeGetTensorImpl()).second; });
+    }
+  }
+}
+
+Metrics run_pass(EvalLoop& loop) {
+  try {
+    return loop.run_pass();
+  } catch (const std::exception& error) {
+    loop.on_exception(error);
+    throw;
+  }
+}
+
+/// Opens the run folder and makes one pass; the folder stays if the pass got through.
 Metrics evaluate(Run& run, LightningModule& module, DataLoader& loader, Stage stage, std::vector<Batch>* predictions) {
   EvalControl control;
   try {
     run.open_folder();
     EvalLoop loop(run, control, module, loader, stage);
-    const Metrics metrics = loop.run_pass();
+    const Metrics metrics = run_pass(loop);
     run.flush_loggers();
     if (predictions != nullptr) *predictions = loop.take_predictions();
     if (run.folder) run.folder->keep();
@@ -101,6 +123,7 @@ FitResult Trainer::fit(LightningModule& module, DataLoader& train_loader, DataLo
   place(module, {});
   Optimizers optimizers =
       run_->parts.optimizer ? run_->parts.optimizer(module.parameters()) : module.configure_optimizers();
+  drop_repeated_parameters(optimizers);
   attach(train_loader);
   if (val_loader != nullptr) attach(*val_loader);
   try {

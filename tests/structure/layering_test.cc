@@ -146,8 +146,9 @@ std::vector<std::string> find_terminal_use(const std::string& path, const std::s
   return problems;
 }
 
+// Who makes a Trainer may own it (unique_ptr); nobody else keeps one.
 std::vector<std::string> find_held_trainers(const std::string& path, const std::string& text) {
-  static const std::regex held(R"(\bTrainer\s*(const\s*)?\*|_ptr\s*<\s*(const\s+)?(levin::)?Trainer\s*>|)"
+  static const std::regex held(R"(\bTrainer\s*(const\s*)?\*|(shared|weak)_ptr\s*<\s*(const\s+)?(levin::)?Trainer\s*>|)"
                                R"(reference_wrapper\s*<\s*(const\s+)?(levin::)?Trainer\s*>|\bTrainer\s*&\s*\w+_\s*;)");
   if (!std::regex_search(strip(text, /*strips_strings=*/true), held)) return {};
   return {path + " holds a Trainer"};

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -39,7 +41,7 @@ struct Session {
 
 RunConfig load_config(const CliArguments& arguments) {
   if (arguments.config_files.empty()) {
-    throw ConfigError(fmt::format("levin {} needs a configuration: --config FILE.", arguments.command));
+    throw ConfigError(fmt::format("{} needs a configuration: --config FILE.", arguments.command));
   }
   ConfigValue root;
   for (const std::string& file : arguments.config_files) {
@@ -76,7 +78,9 @@ Session make_session(const RunConfig& config) {
 }
 
 void print_metrics(const Metrics& metrics) {
-  for (const auto& [name, value] : metrics) fmt::print("{:<24} {:.6g}\n", name, value);
+  // A NaN's sign says nothing.
+  for (const auto& [name, value] : metrics)
+    fmt::print("{:<24} {:.6g}\n", name, std::isnan(value) ? std::abs(value) : value);
 }
 
 void print_run_dir(const Trainer& trainer) {
@@ -138,7 +142,7 @@ int run_command(const CliArguments& arguments) {
     return arguments.is_help ? kDone : kWrongConfiguration;
   }
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
-    throw ConfigError(fmt::format("there is no command \"{}\"{}.", command, suggest_name(command, kCommands)));
+    throw ConfigError(fmt::format("there is no command \"{}\"{}", command, suggest_name(command, kCommands)));
   }
   check_options(arguments);
   if (command == "list") {

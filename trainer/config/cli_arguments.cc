@@ -45,7 +45,7 @@ std::vector<std::string> take_overrides(const std::vector<std::string>& argument
       rest.push_back(argument);
     } else if (equals != std::string::npos) {
       result.overrides.emplace_back(name, argument.substr(equals + 1));
-    } else if (i + 1 < arguments.size()) {
+    } else if (i + 1 < arguments.size() && !arguments[i + 1].starts_with("--")) {
       result.overrides.emplace_back(name, arguments[++i]);
     } else {
       throw ConfigError(fmt::format("the option --{} needs a value.", name));

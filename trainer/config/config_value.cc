@@ -19,7 +19,7 @@ ConfigValue ConfigValue::of_list() { return {.kind = Kind::kList}; }
 std::string ConfigValue::describe() const {
   switch (kind) {
     case Kind::kNull: return "nothing";
-    case Kind::kScalar: return fmt::format("\"{}\"", scalar);
+    case Kind::kScalar: return fmt::format("{}\"{}\"", is_quoted ? "the text " : "", scalar);
     case Kind::kList: return "a list";
     case Kind::kMap: return "a map";
   }

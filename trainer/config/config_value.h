@@ -38,7 +38,7 @@ struct ConfigValue {
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_list() const { return kind == Kind::kList; }
   bool is_map() const { return kind == Kind::kMap; }
-  /// "a list", "a map", "nothing", or the text in quotes.
+  /// "a list", "a map", "nothing", or the scalar in quotes: "3", and the text "3" if it stood in quotes.
   std::string describe() const;
 
   /// The value of a key of a map; nullptr if this is not a map or has no such key.

@@ -17,6 +17,7 @@ namespace {
 struct FieldReader {
   const ConfigValue& value;
   std::string expected = {};
+  const ConfigValue* wrong_item = nullptr;  ///< The first item of a list that is of another type.
 
   bool operator()(bool* field) {
     expected = "true or false";
@@ -70,7 +71,10 @@ struct FieldReader {
     for (const ConfigValue& item : value.items) {
       T inner{};
       FieldReader reader{.value = item};
-      is_read = is_read && reader(&inner);
+      if (is_read && !reader(&inner)) {
+        is_read = false;
+        wrong_item = &item;
+      }
       result.push_back(std::move(inner));
     }
     return is_read && assign(*field, std::move(result));
@@ -127,8 +131,9 @@ void OptionReader::visit_field(std::string_view name, OptionTarget target, std::
   if (value == nullptr) return;
   FieldReader reader{.value = *value};
   if (!std::visit([&](auto* field) { return reader(field); }, target)) {
-    problems_.add(value->location,
-                  fmt::format("{} must be {}, got {}", full_name(name), reader.expected, value->describe()));
+    const ConfigValue& wrong = reader.wrong_item != nullptr ? *reader.wrong_item : *value;
+    problems_.add(wrong.location,
+                  fmt::format("{} must be {}, got {}", full_name(name), reader.expected, wrong.describe()));
     return;
   }
   const std::string violation = find_violation(target, rule);

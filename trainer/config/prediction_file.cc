@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "trainer/checkpoint/safetensors.h"
@@ -89,8 +91,17 @@ std::string write_csv(const Leaves& leaves) {
 }  // namespace
 
 void check_prediction_file(const std::filesystem::path& file) {
-  if (file.extension() == ".safetensors" || file.extension() == ".csv") return;
-  throw ConfigError(fmt::format("[predict] the output must end in .safetensors or .csv, got {}.", file.string()));
+  if (file.extension() != ".safetensors" && file.extension() != ".csv") {
+    throw ConfigError(fmt::format("[predict] the output must end in .safetensors or .csv, got {}.", file.string()));
+  }
+  std::error_code error;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw ConfigError(fmt::format("[predict] cannot write {}: there is no folder {}.", file.string(), folder.string()));
+  }
+  if (std::filesystem::is_directory(file, error)) {
+    throw ConfigError(fmt::format("[predict] cannot write {}: it is a folder.", file.string()));
+  }
 }
 
 void write_predictions(const std::filesystem::path& file, const std::vector<Batch>& predictions) {
@@ -103,12 +114,20 @@ void write_predictions(const std::filesystem::path& file, const std::vector<Batc
     }
   }
   if (file.extension() == ".safetensors") {
-    write_safetensors(file, leaves);
+    try {
+      write_safetensors(file, leaves);
+    } catch (const CheckpointError& error) {
+      // It is no checkpoint that could not be written.
+      std::string_view text = error.what();
+      if (text.starts_with("[Checkpoint] ")) text.remove_prefix(std::string_view("[Checkpoint] ").size());
+      throw OutputError(fmt::format("[predict] {}", text));
+    }
     return;
   }
+  const std::string text = write_csv(leaves);
   errno = 0;
   std::ofstream out(file);
-  out << write_csv(leaves);
+  out << text;
   out.close();
   if (!out) throw OutputError(fmt::format("[predict] cannot write {}: {}.", file.string(), std::strerror(errno)));
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "trainer/config/effective_config.h"
 #include "trainer/config/nearest_name.h"
 #include "trainer/config/option_reader.h"
@@ -31,16 +33,16 @@ class SectionReader {
     options.visit(reader);
     reader.finish();
     if (!problems_.empty()) return;
-    for (const std::string& problem : find_problems(options)) {
-      problems_.add(section != nullptr ? section->location : root_.location, "trainer." + problem);
-    }
+    for (const std::string& problem : find_problems(options)) add_trainer_problem(problem, section);
   }
 
   template <class Base>
   void require_class(const std::string& key, const ClassTable<Base>& table, PreparedClass<Base>& prepared) {
     const ConfigValue* section = root_.find(key);
     if (section == nullptr || section->is_null()) {
-      problems_.add(root_.location, fmt::format("the section \"{}\" is missing: name a class in it", key));
+      // A section that is not there is in no line.
+      problems_.add(section != nullptr ? section->location : ConfigLocation{.source = root_.location.source},
+                    fmt::format("the section \"{}\" is missing: name a class in it", key));
     } else if (auto read = read_class(*section, key, table)) {
       prepared = *std::move(read);
     }
@@ -72,6 +74,16 @@ class SectionReader {
   }
 
  private:
+  /// A problem of options together, placed where the first option that it names is set.
+  void add_trainer_problem(const std::string& problem, const ConfigValue* section) {
+    ConfigLocation where = section != nullptr ? section->location : ConfigLocation{.source = root_.location.source};
+    std::istringstream words(problem);
+    const ConfigValue* named = nullptr;
+    for (std::string word; named == nullptr && section != nullptr && words >> word;) named = section->find(word);
+    if (named != nullptr && !named->location.source.empty()) where = named->location;
+    problems_.add(where, "trainer: " + problem);
+  }
+
   template <class Base>
   std::optional<PreparedClass<Base>> read_class(const ConfigValue& section, const std::string& path,
                                                 const ClassTable<Base>& table) {

@@ -15,24 +15,31 @@
 namespace levin {
 namespace {
 
+constexpr int kMaxDepth = 100;
+
 /// Turns yaml-cpp's nodes into ConfigValues, and collects the keys that stand twice: yaml-cpp keeps them silently.
 class Converter {
  public:
   Converter(std::string source, bool has_lines) : source_(std::move(source)), has_lines_(has_lines) {}
 
-  ConfigValue convert(const YAML::Node& node) {
+  /// depth: of lists and maps around the node. An anchor that contains itself would have no end.
+  ConfigValue convert(const YAML::Node& node, int depth = 0) {
     ConfigValue value;
     value.location = locate(node);
+    if (depth > kMaxDepth) {
+      throw ConfigError(
+          fmt::format("{}: lists and maps are nested deeper than {} levels.", value.location.to_string(), kMaxDepth));
+    }
     if (node.IsScalar()) {
       value.kind = ConfigValue::Kind::kScalar;
       value.scalar = node.Scalar();
       value.is_quoted = node.Tag() == "!";
     } else if (node.IsSequence()) {
       value.kind = ConfigValue::Kind::kList;
-      for (const YAML::Node& item : node) value.items.push_back(convert(item));
+      for (const YAML::Node& item : node) value.items.push_back(convert(item, depth + 1));
     } else if (node.IsMap()) {
       value.kind = ConfigValue::Kind::kMap;
-      for (const auto& pair : node) add_entry(value, pair.first, pair.second);
+      for (const auto& pair : node) add_entry(value, pair.first, pair.second, depth + 1);
     }
     return value;
   }
@@ -40,7 +47,7 @@ class Converter {
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  void add_entry(ConfigValue& map, const YAML::Node& key, const YAML::Node& value) {
+  void add_entry(ConfigValue& map, const YAML::Node& key, const YAML::Node& value, int depth) {
     const ConfigLocation where = locate(key);
     if (!key.IsScalar()) {
       problems_.push_back(fmt::format("{}: a key must be a plain text", where.to_string()));
@@ -53,7 +60,7 @@ class Converter {
         return;
       }
     }
-    map.entries.push_back({.key = key.Scalar(), .location = where, .value = convert(value)});
+    map.entries.push_back({.key = key.Scalar(), .location = where, .value = convert(value, depth)});
   }
 
   ConfigLocation locate(const YAML::Node& node) const {
@@ -98,7 +105,12 @@ ConfigValue parse_yaml(const std::string& text, const std::string& source, bool 
   Converter converter(source, has_lines);
   ConfigValue value;
   try {
-    value = converter.convert(YAML::Load(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) {
+      throw ConfigError(fmt::format("{}: the file has {} YAML documents, separated by \"---\"; it must be one.", source,
+                                    documents.size()));
+    }
+    if (!documents.empty()) value = converter.convert(documents.front());
   } catch (const YAML::Exception& error) {
     const ConfigLocation where{.source = source, .line = has_lines ? error.mark.line + 1 : 0};
     throw ConfigError(fmt::format("{}: this is not valid YAML: {}.", where.to_string(), error.msg));

@@ -7,8 +7,8 @@
 
 namespace levin {
 
-/// Reads a YAML file. Errors: ConfigError if it is missing, is no YAML (with the line), or a key stands twice in one
-/// map (with both lines; every such key is listed).
+/// Reads a YAML file. Errors: ConfigError if it is missing, is no YAML (with the line), has several documents, nests
+/// lists and maps deeper than 100 levels, or has a key twice in one map (with both lines; every such key is listed).
 ConfigValue load_yaml(const std::filesystem::path& path);
 
 /// Reads YAML text; `source` names it in locations, `has_lines` tells whether line numbers mean something to the user.

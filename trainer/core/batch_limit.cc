@@ -45,7 +45,7 @@ std::optional<int64_t> BatchLimit::resolve(std::optional<int64_t> available, con
 std::string BatchLimit::to_string() const {
   if (is_count()) return fmt::format("{}", std::get<int64_t>(value_));
   std::string text = fmt::format("{}", std::get<double>(value_));
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";  // n: nan and inf stay as they are
   return text;
 }
 

@@ -32,6 +32,14 @@ Optimizers make_optimizer(std::vector<at::Tensor> parameters, const Options& opt
   return std::make_unique<Optimizer>(std::move(parameters), options);
 }
 
+// Adam and AdamW: LibTorch's two types of options have the same fields.
+template <class LibtorchOptions>
+LibtorchOptions to_libtorch(const AdamOptions& options) {
+  LibtorchOptions result(options.lr);
+  result.betas(to_betas(options.betas)).eps(options.eps).weight_decay(options.weight_decay).amsgrad(options.amsgrad);
+  return result;
+}
+
 }  // namespace
 
 void SgdOptions::visit(OptionVisitor& visitor) {
@@ -59,28 +67,16 @@ void AdamOptions::visit(OptionVisitor& visitor) {
   visitor.field("lr", lr, kLearningRate, at_least(0));
   visitor.field("betas", betas, "decay of the two moments");
   visitor.field("eps", eps, kEpsilon, at_least(0));
-  visitor.field("weight_decay", weight_decay, "L2 penalty, added to the gradient", at_least(0));
+  visitor.field("weight_decay", weight_decay, kWeightDecay, at_least(0));
   visitor.field("amsgrad", amsgrad, "use the maximum of past second moments");
 }
 
 Optimizers AdamOptions::make(std::vector<at::Tensor> parameters) const {
-  return make_optimizer<torch::optim::Adam>(
-      std::move(parameters),
-      torch::optim::AdamOptions(lr).betas(to_betas(betas)).eps(eps).weight_decay(weight_decay).amsgrad(amsgrad));
-}
-
-void AdamWOptions::visit(OptionVisitor& visitor) {
-  visitor.field("lr", lr, kLearningRate, at_least(0));
-  visitor.field("betas", betas, "decay of the two moments");
-  visitor.field("eps", eps, kEpsilon, at_least(0));
-  visitor.field("weight_decay", weight_decay, "decoupled weight decay", at_least(0));
-  visitor.field("amsgrad", amsgrad, "use the maximum of past second moments");
+  return make_optimizer<torch::optim::Adam>(std::move(parameters), to_libtorch<torch::optim::AdamOptions>(*this));
 }
 
 Optimizers AdamWOptions::make(std::vector<at::Tensor> parameters) const {
-  return make_optimizer<torch::optim::AdamW>(
-      std::move(parameters),
-      torch::optim::AdamWOptions(lr).betas(to_betas(betas)).eps(eps).weight_decay(weight_decay).amsgrad(amsgrad));
+  return make_optimizer<torch::optim::AdamW>(std::move(parameters), to_libtorch<torch::optim::AdamWOptions>(*this));
 }
 
 void RmspropOptions::visit(OptionVisitor& visitor) {

@@ -19,6 +19,7 @@ struct SgdOptions {
   Optimizers make(std::vector<at::Tensor> parameters) const;
 };
 
+/// Kingma, Ba 2015, arXiv:1412.6980. Weight decay is an L2 penalty, added to the gradient.
 struct AdamOptions {
   double lr = 1e-3;
   std::vector<double> betas = {0.9, 0.999};
@@ -30,13 +31,8 @@ struct AdamOptions {
 };
 
 /// Adam with decoupled weight decay (Loshchilov, Hutter 2019, arXiv:1711.05101).
-struct AdamWOptions {
-  double lr = 1e-3;
-  std::vector<double> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 1e-2;
-  bool amsgrad = false;
-  void visit(OptionVisitor& visitor);
+struct AdamWOptions : AdamOptions {
+  AdamWOptions() { weight_decay = 1e-2; }
   Optimizers make(std::vector<at::Tensor> parameters) const;
 };
 

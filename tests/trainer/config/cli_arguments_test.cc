@@ -25,11 +25,10 @@ TEST(CliArgumentsTest, OverridesAreWrittenWithASpaceOrAnEqualsSign) {
   const CliArguments arguments = parse_cli_arguments(
       {"--trainer.max_epochs", "3", "fit", "--model.name=a=b", "--seed", "7", "--data.dir=", "--logger=false"});
   EXPECT_EQ(arguments.command, "fit");
-  EXPECT_EQ(arguments.overrides, (Overrides{{"trainer.max_epochs", "3"},
-                                            {"model.name", "a=b"},
-                                            {"seed", "7"},
-                                            {"data.dir", ""},
-                                            {"logger", "false"}}));
+  EXPECT_EQ(
+      arguments.overrides,
+      (Overrides{
+          {"trainer.max_epochs", "3"}, {"model.name", "a=b"}, {"seed", "7"}, {"data.dir", ""}, {"logger", "false"}}));
 }
 
 TEST(CliArgumentsTest, OverrideMayBeNegative) {
@@ -55,8 +54,7 @@ TEST(CliArgumentsTest, MissingValueIsAnError) {
 }
 
 TEST(CliArgumentsTest, AnotherOptionIsNoValue) {
-  EXPECT_EQ(parse_error({"fit", "--trainer.max_epochs", "--seed=1"}),
-            "the option --trainer.max_epochs needs a value.");
+  EXPECT_EQ(parse_error({"fit", "--trainer.max_epochs", "--seed=1"}), "the option --trainer.max_epochs needs a value.");
 }
 
 TEST(CliArgumentsTest, UnknownOptionIsAnError) {
@@ -64,7 +62,8 @@ TEST(CliArgumentsTest, UnknownOptionIsAnError) {
 }
 
 TEST(CliArgumentsTest, SecondCommandIsAnError) {
-  EXPECT_EQ(parse_error({"fit", "test"}), "too many positional options have been specified on the command line. See levin --help.");
+  EXPECT_EQ(parse_error({"fit", "test"}),
+            "too many positional options have been specified on the command line. See levin --help.");
 }
 
 }  // namespace

@@ -158,8 +158,7 @@ TEST(OptionReaderTest, ForbiddenValuesAreNamedWithTheRule) {
 }
 
 TEST(OptionReaderTest, UnknownKeyHasASuggestion) {
-  EXPECT_EQ(problems_of("\n\nmax_epoch: 3"),
-            "a.yaml:3: unknown key \"model.max_epoch\"; did you mean \"max_epochs\"?");
+  EXPECT_EQ(problems_of("\n\nmax_epoch: 3"), "a.yaml:3: unknown key \"model.max_epoch\"; did you mean \"max_epochs\"?");
 }
 
 TEST(OptionReaderTest, UnknownKeyWithoutANearNameListsTheKnownOnes) {

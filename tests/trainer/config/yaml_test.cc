@@ -56,13 +56,27 @@ TEST(YamlTest, EveryDoubledKeyIsListedWithBothLines) {
 
 TEST(YamlTest, SameKeyInTwoMapsIsFine) { EXPECT_EQ(parse_error("a: {x: 1}\nb: {x: 2}\n"), "(no error)"); }
 
-TEST(YamlTest, KeyMustBePlain) { EXPECT_EQ(parse_error("a: 1\n[1, 2]: 3\n"), "gpt.yaml:2: a key must be a plain text."); }
+TEST(YamlTest, KeyMustBePlain) {
+  EXPECT_EQ(parse_error("a: 1\n[1, 2]: 3\n"), "gpt.yaml:2: a key must be a plain text.");
+}
 
 TEST(YamlTest, InvalidYamlIsNamedWithItsLine) {
   EXPECT_EQ(parse_error("seed: 1\ntrainer: [1, 2\nmodel: a\n").find("gpt.yaml:"), 0u);
   EXPECT_NE(parse_error("seed: 1\ntrainer: [1, 2\nmodel: a\n").find(": this is not valid YAML: "), std::string::npos);
   EXPECT_EQ(parse_error("seed: 1\n  max: 2\n"), "gpt.yaml:2: this is not valid YAML: illegal map value.");
   EXPECT_EQ(parse_error("[1", false).find("gpt.yaml: this is not valid YAML: "), 0u);
+}
+
+TEST(YamlTest, SecondDocumentIsAnError) {
+  EXPECT_EQ(parse_error("a: 1\n---\nb: 2\n"),
+            "gpt.yaml: the file has 2 YAML documents, separated by \"---\"; it must be one.");
+  EXPECT_EQ(parse_error("---\na: 1\n"), "(no error)");
+}
+
+TEST(YamlTest, AnchorsMayBeUsedAgainButNotInThemselves) {
+  EXPECT_EQ(to_yaml(parse_yaml("a: &x {b: 1}\nc: *x\n", "gpt.yaml")), "a:\n  b: 1\nc:\n  b: 1\n");
+  EXPECT_EQ(parse_error("a: &x [*x]\n"), "gpt.yaml:1: lists and maps are nested deeper than 100 levels.");
+  EXPECT_EQ(parse_error("seed: 1\na: &x {b: *x}\n"), "gpt.yaml:2: lists and maps are nested deeper than 100 levels.");
 }
 
 TEST(YamlTest, EmptyTextIsNull) {
@@ -101,9 +115,9 @@ TEST(YamlTest, WrittenTextReadsBackTheSame) {
 
 TEST(YamlTest, TextsThatLookLikeOtherTypesStayTexts) {
   ConfigValue list = ConfigValue::of_list();
-  const std::vector<std::string> texts = {"3",    "-1",    "1e-3", ".5",  "",     "null", "~",    "true",
+  const std::vector<std::string> texts = {"3",     "-1",   "1e-3", ".5",  "",     "null", "~",    "true",
                                           "False", "inf",  ".inf", "nan", "Null", "NULL", "a b",  "a\"b",
-                                          "a'b",  "a: b", "#a",   "@a",  "[a",   "%",    "a\nb", "*x"};
+                                          "a'b",   "a: b", "#a",   "@a",  "[a",   "%",    "a\nb", "*x"};
   for (const std::string& text : texts) list.items.push_back(text_value(text));
   const ConfigValue again = parse_yaml(to_yaml(list), "a");
   ASSERT_EQ(again.items.size(), texts.size());
