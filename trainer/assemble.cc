@@ -27,9 +27,9 @@ at::Device choose_device(const TrainerOptions& options) {
   const int64_t wanted = std::max(options.devices, options.gpus);
   if (available < wanted) {
     throw ConfigError(
-        fmt::format("[Trainer] {} CUDA device(s) are asked for, but this build on this machine has {}. Set "
+        fmt::format("[Trainer] {} {} asked for, but this build on this machine has {}. Set "
                     "accelerator to \"cpu\", or see `levin env`.",
-                    wanted, available));
+                    wanted, wanted == 1 ? "CUDA device is" : "CUDA devices are", available));
   }
   return at::Device(at::kCUDA, 0);
 }

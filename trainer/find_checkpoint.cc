@@ -21,8 +21,8 @@ std::filesystem::path find_checkpoint(const std::string& name, const std::filesy
     return std::filesystem::is_symlink(link, error) ? link.parent_path() / std::filesystem::read_symlink(link) : link;
   }
   throw CheckpointError(
-      fmt::format("no run in {} has a checkpoint \"{}\". Train first with `levin fit`, or give a folder: "
-                  "--checkpoint PATH.",
+      fmt::format("no run in {} has a checkpoint \"{}\". Train first with `levin fit`, or name another "
+                  "one: --checkpoint last, or --checkpoint FOLDER.",
                   (root / "runs" / experiment).lexically_normal().string(), name));
 }
 

@@ -140,7 +140,7 @@ void FitLoop::train_batch(Batch host_batch) {
   run_.callbacks.call(&Callback::on_train_batch_start, ctx, batch);
   const StepOutput output = forward_backward(batch);
   run_.state.num_samples += batch.batch_size();
-  const bool is_step_done = !output.is_skip() && optimizer_step();
+  const bool is_step_done = !output.is_skip() && optimizer_step(batch);
   store_.end_step();
   if (is_step_done) {
     ++run_.state.global_step;
@@ -168,7 +168,7 @@ StepOutput FitLoop::forward_backward(const Batch& batch) {
   }
 }
 
-bool FitLoop::optimizer_step() {
+bool FitLoop::optimizer_step(const Batch& batch) try {
   const bool is_finite = precision_.unscale_gradients(parameters_, strategy_.communicator());
   if (is_finite) {
     run_.callbacks.call(&Callback::on_before_optimizer_step, context());
@@ -177,6 +177,8 @@ bool FitLoop::optimizer_step() {
   precision_.update();
   for (size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i].zero_grad();
   return is_finite;
+} catch (const c10::Error& error) {
+  rethrow_step_error(error, "optimizer_step", run_.state, batch);
 }
 
 void FitLoop::log_step() {

@@ -36,7 +36,7 @@ class FitLoop final : public TrainerControl {
   void run_batches();
   void train_batch(Batch host_batch);
   StepOutput forward_backward(const Batch& batch);
-  bool optimizer_step();
+  bool optimizer_step(const Batch& batch);
   void log_step();
   bool is_validation_due() const;
   void reduce_epoch_metrics();

@@ -1,6 +1,9 @@
 #include "trainer/run_checkpoint.h"
 
+#include <fmt/format.h>
+
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/core/error.h"
 
 namespace levin {
 
@@ -17,7 +20,12 @@ void save_run_checkpoint(const std::filesystem::path& path, Run& run, LightningM
 }
 
 void load_weights(const std::filesystem::path& path, Strategy& strategy, LightningModule& module) {
-  strategy.load_model_state(module, load_checkpoint(path).model);
+  const Checkpoint checkpoint = load_checkpoint(path);
+  try {
+    strategy.load_model_state(module, checkpoint.model);
+  } catch (const CheckpointError& error) {
+    throw CheckpointError(fmt::format("{}: {}", path.string(), error.what()));
+  }
 }
 
 }  // namespace levin

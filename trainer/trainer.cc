@@ -17,21 +17,26 @@
 namespace levin {
 namespace {
 
-/// Calls the data module's teardown at the end of a stage, also after an error.
-class DataScope {
- public:
-  DataScope(LightningDataModule& data, Stage stage) : data_(data), stage_(stage) {
-    data_.prepare_data();
-    data_.setup(stage_);
-  }
-  ~DataScope() { data_.teardown(stage_); }
-  DataScope(const DataScope&) = delete;
-  DataScope& operator=(const DataScope&) = delete;
-
- private:
-  LightningDataModule& data_;
-  Stage stage_;
-};
+/// Opens the data for a stage, works with it, and tears it down, also after an error.
+template <class Work>
+auto with_data(LightningDataModule& data, Stage stage, Work work) {
+  data.prepare_data();
+  data.setup(stage);
+  const auto result = [&] {
+    try {
+      return work();
+    } catch (...) {
+      try {
+        data.teardown(stage);
+      } catch (const std::exception&) {
+        // The error that ended the work is the one to report.
+      }
+      throw;
+    }
+  }();
+  data.teardown(stage);
+  return result;
+}
 
 /// For standalone evaluation: nobody to stop, nothing to save.
 class EvalControl final : public TrainerControl {
@@ -113,10 +118,11 @@ void Trainer::attach(DataLoader& loader) const {
 }
 
 FitResult Trainer::fit(LightningModule& module, LightningDataModule& data) {
-  const DataScope scope(data, Stage::kTrain);
-  const auto train_loader = data.train_dataloader();
-  const auto val_loader = data.val_dataloader();
-  return fit(module, require(train_loader, "train_dataloader()", Stage::kTrain), val_loader.get());
+  return with_data(data, Stage::kTrain, [&] {
+    const auto train_loader = data.train_dataloader();
+    const auto val_loader = data.val_dataloader();
+    return fit(module, require(train_loader, "train_dataloader()", Stage::kTrain), val_loader.get());
+  });
 }
 
 FitResult Trainer::fit(LightningModule& module, DataLoader& train_loader, DataLoader* val_loader) {
@@ -134,6 +140,7 @@ FitResult Trainer::fit(LightningModule& module, DataLoader& train_loader, DataLo
     result.num_epochs = run_->state.epoch;
     result.num_steps = run_->state.global_step;
     result.metrics = run_->metrics;
+    run_->discard_unkept_folder();  // a fit without a step has nothing to keep
     result.run_dir = run_dir();
     return result;
   } catch (...) {
@@ -143,9 +150,10 @@ FitResult Trainer::fit(LightningModule& module, DataLoader& train_loader, DataLo
 }
 
 Metrics Trainer::validate(LightningModule& module, LightningDataModule& data, const std::filesystem::path& checkpoint) {
-  const DataScope scope(data, Stage::kValidate);
-  const auto loader = data.val_dataloader();
-  return validate(module, require(loader, "val_dataloader()", Stage::kValidate), checkpoint);
+  return with_data(data, Stage::kValidate, [&] {
+    const auto loader = data.val_dataloader();
+    return validate(module, require(loader, "val_dataloader()", Stage::kValidate), checkpoint);
+  });
 }
 
 Metrics Trainer::validate(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint) {
@@ -155,9 +163,10 @@ Metrics Trainer::validate(LightningModule& module, DataLoader& loader, const std
 }
 
 Metrics Trainer::test(LightningModule& module, LightningDataModule& data, const std::filesystem::path& checkpoint) {
-  const DataScope scope(data, Stage::kTest);
-  const auto loader = data.test_dataloader();
-  return test(module, require(loader, "test_dataloader()", Stage::kTest), checkpoint);
+  return with_data(data, Stage::kTest, [&] {
+    const auto loader = data.test_dataloader();
+    return test(module, require(loader, "test_dataloader()", Stage::kTest), checkpoint);
+  });
 }
 
 Metrics Trainer::test(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint) {
@@ -168,9 +177,10 @@ Metrics Trainer::test(LightningModule& module, DataLoader& loader, const std::fi
 
 std::vector<Batch> Trainer::predict(LightningModule& module, LightningDataModule& data,
                                     const std::filesystem::path& checkpoint) {
-  const DataScope scope(data, Stage::kPredict);
-  const auto loader = data.predict_dataloader();
-  return predict(module, require(loader, "predict_dataloader()", Stage::kPredict), checkpoint);
+  return with_data(data, Stage::kPredict, [&] {
+    const auto loader = data.predict_dataloader();
+    return predict(module, require(loader, "predict_dataloader()", Stage::kPredict), checkpoint);
+  });
 }
 
 std::vector<Batch> Trainer::predict(LightningModule& module, DataLoader& loader,

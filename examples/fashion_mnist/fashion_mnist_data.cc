@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "trainer/core/error.h"
 #include "trainer/data/dataset_loader.h"
 #include "trainer/data/idx_image_dataset.h"
 
@@ -22,6 +23,11 @@ void FashionMnistData::Options::visit(levin::OptionVisitor& visitor) {
 
 std::shared_ptr<const levin::Dataset> FashionMnistData::open(const std::string& split) const {
   const std::filesystem::path dir = options_.dir;
+  if (!std::filesystem::is_directory(dir)) {
+    throw levin::DataError(
+        "[FashionMnistData] there is no folder " + dir.string() +
+        ". Install Debian's dataset-fashion-mnist, or set data.dir to the folder with the four files.");
+  }
   return std::make_shared<levin::IdxImageDataset>(dir / (split + "-images-idx3-ubyte.gz"),
                                                   dir / (split + "-labels-idx1-ubyte.gz"), kNumClasses, kMean, kStd);
 }

@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
   try {
-    levin::Trainer trainer({.max_epochs = 2, .experiment_name = "fashion_mnist", .seed = 1});
+    levin::Trainer trainer({.max_epochs = 2, .experiment_name = "fashion_mnist", .seed = 2026});
     FashionMnistData::Options data_options;
     if (argc > 1) data_options.dir = argv[1];
     FashionMnistData data(data_options);

@@ -49,8 +49,15 @@ TEST_F(CliBadInputTest, MissingDataFolder) {
   const std::string folder = this->folder() / "nowhere";
   const CliResult result = levin_with_config("fit", {"--data.dir", folder});
   EXPECT_EQ(result.exit_code, kFailed);
-  EXPECT_THAT(result.err, testing::StartsWith("levin: [GzipFile] cannot open " + folder + "/train-"));
-  EXPECT_THAT(result.err, testing::EndsWith(": No such file or directory.\n"));
+  EXPECT_THAT(result.err, testing::StartsWith("levin: [FashionMnistData] there is no folder " + folder + "."));
+  EXPECT_FALSE(fs::exists(root()));
+}
+
+TEST_F(CliBadInputTest, MissingDataFile) {
+  fs::remove(train_images());
+  const CliResult result = levin_with_config("fit");
+  EXPECT_EQ(result.exit_code, kFailed);
+  EXPECT_EQ(result.err, "levin: [GzipFile] cannot open " + train_images().string() + ": No such file or directory.\n");
   EXPECT_FALSE(fs::exists(root()));
 }
 
@@ -190,7 +197,8 @@ TEST_F(CliBadInputTest, ShapesThatDoNotFitTheModelInATest) {
 TEST_F(CliBadInputTest, NoCheckpointToTest) {
   expect_error(levin_with_config("test"), kFailed,
                "no run in " + (root() / "runs" / "tiny").string() +
-                   " has a checkpoint \"best\". Train first with `levin fit`, or give a folder: --checkpoint PATH.");
+                   " has a checkpoint \"best\". Train first with `levin fit`, or name another one: --checkpoint last, "
+                   "or --checkpoint FOLDER.");
   expect_error(levin_with_config("test", {"--checkpoint", "/nowhere"}), kFailed,
                "there is no checkpoint folder /nowhere.");
 }

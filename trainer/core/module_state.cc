@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/core/tied_tensors.h"
 #include "trainer/core/error.h"
+#include "trainer/core/tied_tensors.h"
 
 namespace levin {
 namespace {

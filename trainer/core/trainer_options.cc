@@ -45,9 +45,9 @@ std::vector<std::string> find_problems(TrainerOptions options) {
     problems.push_back(
         fmt::format("{} devices are asked for, but strategy \"{}\" uses exactly 1", devices, options.strategy));
   }
-  if (options.experiment_name.empty() || options.experiment_name.find('/') != std::string::npos) {
-    problems.push_back(
-        fmt::format("experiment_name must be a folder name without \"/\", got \"{}\"", options.experiment_name));
+  const std::string& name = options.experiment_name;
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
+    problems.push_back(fmt::format("experiment_name must be a folder name without \"/\", got \"{}\"", name));
   }
   return problems;
 }

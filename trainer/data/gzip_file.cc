@@ -12,6 +12,7 @@
 namespace levin {
 namespace {
 
+constexpr size_t kTrailerBytes = 8;  // of gzip: check sum and length
 constexpr unsigned kBufferBytes = 1u << 18;
 constexpr size_t kLargestRead = size_t{1} << 30;  // gzread takes an unsigned int
 
@@ -35,11 +36,13 @@ GzipFile::~GzipFile() { gzclose(handle(file_)); }
 
 void GzipFile::throw_damaged(const std::string& what, size_t expected, size_t got) {
   int code = Z_OK;
-  const char* message = gzerror(handle(file_), &code);
-  const bool has_message = code != Z_OK && code != Z_STREAM_END && message != nullptr && *message != '\0';
+  std::string reason = gzerror(handle(file_), &code);
+  const std::string prefix = path_.string() + ": ";  // zlib repeats the path
+  if (reason.starts_with(prefix)) reason.erase(0, prefix.size());
+  if (code == Z_OK || code == Z_STREAM_END) reason.clear();
   throw DataError(
       fmt::format("[GzipFile] {} is cut off or damaged: {} should be {} bytes, but only {} could be read{}{}.",
-                  path_.string(), what, expected, got, has_message ? ": " : "", has_message ? message : ""));
+                  path_.string(), what, expected, got, reason.empty() ? "" : ": ", reason));
 }
 
 void GzipFile::read(void* destination, size_t size, const std::string& what) {
@@ -56,7 +59,10 @@ void GzipFile::read(void* destination, size_t size, const std::string& what) {
 bool GzipFile::at_end() {
   char extra = 0;
   const int got = gzread(handle(file_), &extra, 1);
-  if (got < 0) throw_damaged("the end of the file", 0, 0);
+  // At a cut within the trailer zlib reports no bytes as at a whole end, but keeps an error.
+  int code = Z_OK;
+  gzerror(handle(file_), &code);
+  if (got < 0 || code == Z_BUF_ERROR) throw_damaged("the end of the file", kTrailerBytes, 0);
   return got == 0;
 }
 
