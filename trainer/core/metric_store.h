@@ -57,8 +57,8 @@ class MetricStore {
   /// The on_epoch values since the last reset, reduced over all ranks (collective). Names without any weight are left
   /// out.
   Metrics epoch_metrics(Communicator& communicator) const;
-  /// Newest values by plain name, for callbacks and the progress bar: the epoch value where there is one and `epoch` is
-  /// true, else the last step's. Not reduced over ranks. Synchronises the device.
+  /// Newest values by plain name, for callbacks and the progress bar: the last step's where it is logged on_step, else
+  /// the epoch's so far. Not reduced over ranks. Synchronises the device.
   Metrics latest(bool only_prog_bar) const;
   /// True if reading a value needs no device synchronisation.
   bool is_on_host() const;

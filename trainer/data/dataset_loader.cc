@@ -37,16 +37,17 @@ std::optional<Batch> DatasetLoader::next() {
   if (order_.empty()) start_epoch(0);
   if (next_batch_ >= *num_batches()) return std::nullopt;
   const int64_t begin = next_batch_ * options_.batch_size;
-  const int64_t end = std::min(begin + options_.batch_size, dataset_->size());
-  const std::span<const int64_t> indices(order_.data() + begin, static_cast<size_t>(end - begin));
+  const int64_t count = std::min(options_.batch_size, dataset_->size() - begin);
+  const std::span<const int64_t> indices(order_.data() + begin, static_cast<size_t>(count));
   Batch batch = dataset_->get_batch(indices);
   ++next_batch_;  // only what has been delivered counts
   return batch;
 }
 
 std::optional<int64_t> DatasetLoader::num_batches() const {
-  const int64_t size = dataset_->size();
-  return options_.drop_last ? size / options_.batch_size : (size + options_.batch_size - 1) / options_.batch_size;
+  const int64_t num_full = dataset_->size() / options_.batch_size;
+  const bool has_partial = dataset_->size() % options_.batch_size != 0;
+  return has_partial && !options_.drop_last ? num_full + 1 : num_full;
 }
 
 StateDict DatasetLoader::state() const {
@@ -65,8 +66,14 @@ void DatasetLoader::load_state(const StateDict& state) {
         "batches of {}.",
         state.integer("dataset_size"), state.integer("batch_size"), dataset_->size(), options_.batch_size));
   }
+  const int64_t delivered = state.integer("batches_delivered");
+  if (delivered < 0 || delivered > *num_batches()) {
+    throw CheckpointError(
+        fmt::format("[DatasetLoader] the saved position is after {} batches, but an epoch of this loader has {}.",
+                    delivered, *num_batches()));
+  }
   start_epoch(state.integer("epoch"));
-  next_batch_ = state.integer("batches_delivered");
+  next_batch_ = delivered;
 }
 
 }  // namespace levin

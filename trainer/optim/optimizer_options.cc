@@ -22,7 +22,8 @@ constexpr const char* kEpsilon = "added to the denominator";
 std::tuple<double, double> to_betas(const std::vector<double>& betas) {
   if (betas.size() != 2) throw ConfigError(fmt::format("[optimizer] betas must be two numbers, got {}.", betas.size()));
   for (const double beta : betas) {
-    if (beta < 0.0 || beta >= 1.0) throw ConfigError(fmt::format("[optimizer] betas must be in [0, 1), got {}.", beta));
+    if (!(beta >= 0.0 && beta < 1.0))
+      throw ConfigError(fmt::format("[optimizer] betas must be in [0, 1), got {}.", beta));
   }
   return {betas[0], betas[1]};
 }
