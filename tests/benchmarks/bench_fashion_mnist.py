@@ -23,7 +23,7 @@ class FashionMnist(Benchmark):
         runs = scratch / "runs"
         epochs = str(options.epochs)
         ours = [
-            *(built("levin"), "fit", "--config", "configs/fashion_mnist.yaml"),
+            *(built("levin_cli"), "fit", "--config", "configs/fashion_mnist.yaml"),
             *("--trainer.max_epochs", epochs, "--trainer.default_root_dir", str(runs)),
         ]
 

@@ -22,7 +22,7 @@ class FirstStep(Benchmark):
         mlp = [built("tests/benchmarks/trainer_overhead/trainer_overhead"), "first_step"]
         # The levin program prints no such line: its time is that of the whole process, which counts against us.
         fashion_mnist = [
-            *(built("levin"), "fit", "--config", "configs/fashion_mnist.yaml"),
+            *(built("levin_cli"), "fit", "--config", "configs/fashion_mnist.yaml"),
             *("--trainer.max_steps", "1", "--trainer.limit_val_batches", "0"),
             *("--trainer.default_root_dir", str(scratch)),
         ]
