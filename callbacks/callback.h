@@ -1,76 +1,71 @@
 #pragma once
 
-#include <cstdint>
 #include <exception>
-#include <filesystem>
-#include <optional>
 #include <string>
-#include <string_view>
 
-#include "trainer/core/communicator.h"
-#include "trainer/core/metric_store.h"
-#include "trainer/core/metrics.h"
+#include "callbacks/run_context.h"
+#include "trainer/core/batch.h"
 #include "trainer/core/state_dict.h"
 #include "trainer/core/step_output.h"
-#include "trainer/core/trainer_state.h"
 
 namespace levin {
 
-class LightningModule;
-class Batch;
-
-/// What a callback may ask of the loop.
-class TrainerControl {
- public:
-  virtual ~TrainerControl() = default;
-  /// Ends the fit at the next step border, with a last validation if one is due at the end of the epoch.
-  virtual void request_stop(const std::string& reason) = 0;
-  /// Writes a checkpoint folder at `path` (collective). Nothing else has changed if it throws.
-  /// Errors: CheckpointError if it cannot be written.
-  virtual void save_checkpoint(const std::filesystem::path& path) = 0;
-  /// Logs a value in the row of the current epoch. In a fit: from on_train_epoch_start to on_train_epoch_end.
-  virtual void log(std::string_view name, double value) = 0;
-};
-
-/// What a callback sees of the run. Valid during the call only.
-struct RunContext {
-  Stage stage;                ///< What runs now: kValidate also inside a fit.
-  const TrainerState& state;  ///< Of the training; batch_idx is that of the current stage.
-  const Metrics& metrics;     ///< Newest values by plain name, as of the last logging step or evaluation.
-  const MetricStore& store;   ///< Values of the current stage, for displays.
-  LightningModule& module;
-  Communicator& communicator;
-  TrainerControl& control;
-  const std::filesystem::path& run_dir;  ///< Empty if the run keeps no files.
-  std::optional<int64_t> num_batches;    ///< Of an epoch of the current stage, if known.
-  std::optional<int64_t> max_epochs;     ///< nullopt: no limit
-  std::optional<int64_t> max_steps;      ///< nullopt: no limit
-};
-
-/// Reacts to a run. A callback that could not be left out without changing the weights is not a callback.
+/// Observes or steers a run.
 ///
-/// The order of the hooks, for each callback in list order, before the module's hook of the same name where it has one:
+/// The order of all hooks. `cb` stands for each callback in list order (those that run last, at the end), `module` for
+/// the LightningModule, `data` for the LightningDataModule; the arrow is the order between them. Where a hook has no
+/// names behind it, cb -> module.
 ///
-///   on_fit_start
-///   on_train_start
-///   for each epoch:
-///     on_train_epoch_start
-///     for each micro-batch:
-///       on_train_batch_start, training_step, backward, on_before_optimizer_step, optimizer step, on_train_batch_end
-///     if validation is due:
-///       on_validation_start, (on_validation_batch_start, validation_step, on_validation_batch_end)*, on_validation_end
-///     on_train_epoch_end
-///   on_train_end
-///   on_fit_end
+///   fit:
+///     data.prepare_data, setup(data -> cb -> module), module.configure_model
+///     checkpoint, if the fit is resumed: weights, then module.on_load_checkpoint, data.load_state, cb.load_state
+///     module.configure_optimizers
+///     on_fit_start
+///     if there is a sanity check: cb.on_sanity_check_start, a validation (below), cb.on_sanity_check_end
+///     on_train_start
+///     for each epoch:
+///       on_train_epoch_start
+///       for each micro-batch:
+///         on_before_batch_transfer, copy to the device, on_after_batch_transfer (data -> module)
+///         on_train_batch_start
+///         module.training_step
+///         on_before_backward, backward, on_after_backward
+///         if the accumulation window is full (or the epoch ends), and the gradients are finite:
+///           on_before_optimizer_step, module.configure_gradient_clipping, optimizer step, schedules,
+///           on_before_zero_grad, zero_grad
+///         on_train_batch_end; the row of the step goes to the loggers
+///         if validation is due: a validation
+///       on_train_epoch_end (callbacks that run last excepted)
+///       schedules that count epochs; the row of the epoch goes to the loggers
+///       on_train_epoch_end of the callbacks that run last
+///     on_train_end
+///     on_fit_end
+///     teardown(data -> cb -> module)
 ///
-/// A checkpoint callback comes last in the list, so that it sees what the others have done. Where a hook or a step
-/// throws, each callback's on_exception is called instead of the remaining hooks, and the error is thrown on.
+///   a validation (test alike; prediction too, with predict_step):
+///     on_validation_start, on_validation_epoch_start
+///     for each batch:
+///       on_before_batch_transfer, copy to the device, on_after_batch_transfer (data -> module)
+///       on_validation_batch_start, module.validation_step, on_validation_batch_end
+///     on_validation_epoch_end; metrics are reduced and logged
+///     on_validation_end
+///
+///   validate, test, predict on their own: data.prepare_data, setup, configure_model, the pass, teardown
+///
+/// In manual optimization the hooks from on_before_backward to on_before_zero_grad are called by the calls that
+/// training_step makes. Where anything throws, each callback's and the data module's on_exception is called instead of
+/// the remaining hooks, then teardown, and the error is thrown on.
 class Callback {
  public:
   virtual ~Callback() = default;
 
+  virtual void setup(const RunContext& /*run*/) {}
+  virtual void teardown(const RunContext& /*run*/) {}
+
   virtual void on_fit_start(const RunContext& /*run*/) {}
   virtual void on_fit_end(const RunContext& /*run*/) {}
+  virtual void on_sanity_check_start(const RunContext& /*run*/) {}
+  virtual void on_sanity_check_end(const RunContext& /*run*/) {}
   virtual void on_train_start(const RunContext& /*run*/) {}
   virtual void on_train_end(const RunContext& /*run*/) {}
   virtual void on_train_epoch_start(const RunContext& /*run*/) {}
@@ -78,30 +73,49 @@ class Callback {
   virtual void on_train_batch_start(const RunContext& /*run*/, const Batch& /*batch*/) {}
   /// `output` is what training_step returned: the loss is neither divided nor scaled.
   virtual void on_train_batch_end(const RunContext& /*run*/, const StepOutput& /*output*/, const Batch& /*batch*/) {}
+
+  /// `loss` is what backward starts from: divided by the window's weight, and scaled where the precision does so.
+  virtual void on_before_backward(const RunContext& /*run*/, const at::Tensor& /*loss*/) {}
+  virtual void on_after_backward(const RunContext& /*run*/) {}
+  /// Gradients are complete, equal on all ranks, unscaled and finite, and not clipped yet.
   virtual void on_before_optimizer_step(const RunContext& /*run*/) {}
+  virtual void on_before_zero_grad(const RunContext& /*run*/) {}
 
   virtual void on_validation_start(const RunContext& /*run*/) {}
+  virtual void on_validation_epoch_start(const RunContext& /*run*/) {}
   virtual void on_validation_batch_start(const RunContext& /*run*/, const Batch& /*batch*/) {}
   virtual void on_validation_batch_end(const RunContext& /*run*/, const Batch& /*batch*/) {}
+  virtual void on_validation_epoch_end(const RunContext& /*run*/) {}
   virtual void on_validation_end(const RunContext& /*run*/) {}
 
   virtual void on_test_start(const RunContext& /*run*/) {}
+  virtual void on_test_epoch_start(const RunContext& /*run*/) {}
   virtual void on_test_batch_start(const RunContext& /*run*/, const Batch& /*batch*/) {}
   virtual void on_test_batch_end(const RunContext& /*run*/, const Batch& /*batch*/) {}
+  virtual void on_test_epoch_end(const RunContext& /*run*/) {}
   virtual void on_test_end(const RunContext& /*run*/) {}
 
   virtual void on_predict_start(const RunContext& /*run*/) {}
+  virtual void on_predict_epoch_start(const RunContext& /*run*/) {}
   virtual void on_predict_batch_start(const RunContext& /*run*/, const Batch& /*batch*/) {}
   virtual void on_predict_batch_end(const RunContext& /*run*/, const Batch& /*predictions*/, const Batch& /*batch*/) {}
+  virtual void on_predict_epoch_end(const RunContext& /*run*/) {}
   virtual void on_predict_end(const RunContext& /*run*/) {}
 
   /// Called once, with what ended the run. Does not throw.
   virtual void on_exception(const RunContext& /*run*/, const std::exception& /*error*/) noexcept {}
 
+  /// May change what a checkpoint stores as the model, for example put averaged weights there. The entries may be
+  /// aliases of the live tensors: replace them, do not write into them.
+  virtual void on_save_checkpoint(const RunContext& /*run*/, StateDict& /*model*/) {}
+
   /// True for callbacks that must see what all others have done.
   virtual bool runs_last() const { return false; }
-  /// What a checkpoint keeps of this callback.
+  /// Under which name a checkpoint keeps this callback's state. Two callbacks of a run with state need different ones.
+  virtual std::string state_key() const { return ""; }
+  /// What a checkpoint keeps of this callback. Tensors may be aliases of live ones.
   virtual StateDict state() const { return {}; }
+  /// Called before on_fit_start of a fit that is resumed. Errors: CheckpointError if it does not fit.
   virtual void load_state(const StateDict& /*state*/) {}
 };
 

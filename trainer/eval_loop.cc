@@ -77,12 +77,18 @@ EvalLoop::EvalLoop(Run& run, TrainerControl& control, LightningModule& module, D
 
 RunContext EvalLoop::context() {
   return {.stage = stage_,
+          .is_sanity_checking = false,
+          .is_fitting = false,
+          .has_validation = false,
           .state = state_,
           .metrics = run_.metrics,
           .store = store_,
           .module = module_,
+          .optimizers = nullptr,
           .communicator = run_.parts.strategy->communicator(),
           .control = control_,
+          .loggers = run_.parts.loggers,
+          .options = run_.options,
           .run_dir = run_dir_,
           .num_batches = num_batches_,
           .max_epochs = std::nullopt,

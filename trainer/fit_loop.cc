@@ -56,12 +56,18 @@ FitLoop::FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, Data
 
 RunContext FitLoop::context() {
   return {.stage = Stage::kTrain,
+          .is_sanity_checking = false,
+          .is_fitting = true,
+          .has_validation = validation_.has_value(),
           .state = run_.state,
           .metrics = run_.metrics,
           .store = store_,
           .module = module_,
+          .optimizers = &optimizers_,
           .communicator = strategy_.communicator(),
           .control = *this,
+          .loggers = run_.parts.loggers,
+          .options = run_.options,
           .run_dir = run_dir_,
           .num_batches = num_batches_,
           .max_epochs = max_epochs_,
@@ -70,9 +76,17 @@ RunContext FitLoop::context() {
 
 void FitLoop::request_stop(const std::string& /*reason*/) { is_stop_requested_ = true; }
 
-void FitLoop::save_checkpoint(const std::filesystem::path& path) { save_run_checkpoint(path, run_, module_); }
+void FitLoop::save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) {
+  save_run_checkpoint(path, run_, module_);
+  for (const auto& older : options.replaces) std::filesystem::remove_all(older);
+}
 
-void FitLoop::log(std::string_view name, double value) {
+void FitLoop::go_back_to(const std::filesystem::path& /*checkpoint*/) { throw InternalError("[FitLoop] not yet."); }
+std::optional<std::filesystem::path> FitLoop::last_checkpoint() { throw InternalError("[FitLoop] not yet."); }
+void FitLoop::skip_optimizer_step() { throw InternalError("[FitLoop] not yet."); }
+void FitLoop::set_accumulate_grad_batches(int64_t /*num_batches*/) { throw InternalError("[FitLoop] not yet."); }
+
+void FitLoop::log(std::string_view name, double value, const LogOptions& /*options*/) {
   epoch_row_.set(name, value);
   run_.metrics.set(name, value);
 }

@@ -25,8 +25,12 @@ class FitLoop final : public TrainerControl {
   FitStatus run();
 
   void request_stop(const std::string& reason) override;
-  void save_checkpoint(const std::filesystem::path& path) override;
-  void log(std::string_view name, double value) override;
+  void save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) override;
+  void go_back_to(const std::filesystem::path& checkpoint) override;
+  std::optional<std::filesystem::path> last_checkpoint() override;
+  void skip_optimizer_step() override;
+  void set_accumulate_grad_batches(int64_t num_batches) override;
+  void log(std::string_view name, double value, const LogOptions& options) override;
 
  private:
   FitStatus run_epochs();

@@ -42,12 +42,22 @@ auto with_data(LightningDataModule& data, Stage stage, Work work) {
 class EvalControl final : public TrainerControl {
  public:
   void request_stop(const std::string& /*reason*/) override {}
-  void save_checkpoint(const std::filesystem::path& path) override {
-    throw ConfigError(
-        fmt::format("[Trainer] {} was not saved: checkpoints are written during fit only.", path.string()));
+  void save_checkpoint(const std::filesystem::path& path, const SaveOptions& /*options*/) override {
+    refuse(fmt::format("to save {}", path.string()));
   }
-  void log(std::string_view name, double /*value*/) override {
-    throw ConfigError(fmt::format("[Trainer] a callback logged \"{}\" outside of fit.", name));
+  void go_back_to(const std::filesystem::path& path) override {
+    refuse(fmt::format("to go back to {}", path.string()));
+  }
+  std::optional<std::filesystem::path> last_checkpoint() override { return std::nullopt; }
+  void skip_optimizer_step() override { refuse("to skip an optimizer step"); }
+  void set_accumulate_grad_batches(int64_t /*num_batches*/) override { refuse("to accumulate gradients"); }
+  void log(std::string_view name, double /*value*/, const LogOptions& /*options*/) override {
+    refuse(fmt::format("to log \"{}\"", name));
+  }
+
+ private:
+  [[noreturn]] static void refuse(const std::string& what) {
+    throw ConfigError(fmt::format("[Trainer] a callback asked {}, which is possible during a fit only.", what));
   }
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "callbacks/callback.h"
@@ -16,18 +17,38 @@ namespace levin {
 // A module that callbacks may hold and do not call.
 LightningModule& fake_module();
 
-// Makes a folder where a checkpoint is asked for.
+// Keeps what callbacks ask for; makes a folder where a checkpoint is asked for, and removes what it replaces.
 class FakeControl final : public TrainerControl {
  public:
-  void request_stop(const std::string& /*reason*/) override {}
-  void save_checkpoint(const std::filesystem::path& path) override {
+  using TrainerControl::log;
+  using TrainerControl::save_checkpoint;
+  void request_stop(const std::string& reason) override { stop_reasons.push_back(reason); }
+  void save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) override {
     if (before_save) before_save(path);
     std::filesystem::create_directories(path);
+    for (const auto& older : options.replaces) std::filesystem::remove_all(older);
     saved.push_back(path);
+    save_options.push_back(options);
   }
-  void log(std::string_view /*name*/, double /*value*/) override {}
+  void go_back_to(const std::filesystem::path& checkpoint) override { went_back_to.push_back(checkpoint); }
+  std::optional<std::filesystem::path> last_checkpoint() override {
+    return saved.empty() ? std::nullopt : std::optional(saved.back());
+  }
+  void skip_optimizer_step() override { ++num_skipped_steps; }
+  void set_accumulate_grad_batches(int64_t num_batches) override { accumulate_grad_batches.push_back(num_batches); }
+  void log(std::string_view name, double value, const LogOptions& options) override {
+    logged.set(name, value);
+    log_options.emplace_back(name, options);
+  }
 
+  std::vector<std::string> stop_reasons;
   std::vector<std::filesystem::path> saved;
+  std::vector<SaveOptions> save_options;
+  std::vector<std::filesystem::path> went_back_to;
+  int64_t num_skipped_steps = 0;
+  std::vector<int64_t> accumulate_grad_batches;
+  Metrics logged;
+  std::vector<std::pair<std::string, LogOptions>> log_options;
   std::function<void(const std::filesystem::path&)> before_save;
 };
 
@@ -35,18 +56,33 @@ class FakeControl final : public TrainerControl {
 struct FakeRun {
   RunContext context(Stage stage) {
     return {.stage = stage,
+            .is_sanity_checking = is_sanity_checking,
+            .is_fitting = is_fitting,
+            .has_validation = has_validation,
             .state = state,
             .metrics = metrics,
             .store = stage == Stage::kTrain ? train_store : evaluation_store,
-            .module = fake_module(),
+            .module = module != nullptr ? *module : fake_module(),
+            .optimizers = optimizers,
             .communicator = *communicator,
             .control = control,
+            .loggers = loggers,
+            .options = options,
             .run_dir = run_dir,
             .num_batches = num_batches,
             .max_epochs = max_epochs,
-            .max_steps = max_steps};
+            .max_steps = max_steps,
+            .is_logging_step = is_logging_step};
   }
 
+  bool is_sanity_checking = false;
+  bool is_fitting = true;
+  bool has_validation = true;
+  bool is_logging_step = true;
+  LightningModule* module = nullptr;  // fake_module() if there is none
+  Optimizers* optimizers = nullptr;
+  std::vector<std::shared_ptr<Logger>> loggers;
+  TrainerOptions options;
   TrainerState state;
   Metrics metrics;
   MetricStore train_store{Stage::kTrain};
