@@ -63,10 +63,11 @@ bool same_options(const LogOptions& a, const LogOptions& b) {
 
 }  // namespace
 
-MetricStore::Slot MetricStore::make_slot(std::string_view name, const LogOptions& options) const {
+MetricStore::Slot MetricStore::make_slot(std::string_view name, const LogOptions& options, bool is_metric) const {
   Slot slot;
   slot.name = name;
   slot.options = options;
+  slot.is_metric = is_metric;
   slot.on_step = options.on_step.value_or(stage_ == Stage::kTrain);
   slot.on_epoch = options.on_epoch.value_or(stage_ != Stage::kTrain);
   if (!slot.on_step && !slot.on_epoch) {
@@ -80,11 +81,11 @@ MetricStore::Slot MetricStore::make_slot(std::string_view name, const LogOptions
   return slot;
 }
 
-MetricStore::Slot& MetricStore::slot(std::string_view name, const LogOptions& options) {
+MetricStore::Slot& MetricStore::slot(std::string_view name, const LogOptions& options, bool is_metric) {
   if (cursor_ >= slots_.size() || slots_[cursor_].name != name) {
     const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.name == name; });
     cursor_ = static_cast<size_t>(found - slots_.begin());
-    if (found == slots_.end()) slots_.push_back(make_slot(name, options));
+    if (found == slots_.end()) slots_.push_back(make_slot(name, options, is_metric));
   }
   Slot& slot = slots_[cursor_++];
   if (!same_options(slot.options, options)) {
@@ -97,7 +98,7 @@ MetricStore::Slot& MetricStore::slot(std::string_view name, const LogOptions& op
 }
 
 void MetricStore::log(std::string_view name, double value, const LogOptions& options, double default_weight) {
-  Slot& target = slot(name, options);
+  Slot& target = slot(name, options, /*is_metric=*/false);
   target.last_step = step_;
   target.value = value;
   target.device_value.reset();
@@ -115,7 +116,7 @@ void MetricStore::log(std::string_view name, const at::Tensor& value, const LogO
   }
   if (value.is_cpu()) return log(name, host_value(value), options, default_weight);
 
-  Slot& target = slot(name, options);
+  Slot& target = slot(name, options, /*is_metric=*/false);
   const at::Tensor detached = value.detach().reshape({});
   target.last_step = step_;
   target.device_value = detached;
@@ -150,7 +151,7 @@ Metrics MetricStore::step_metrics() const {
   return result;
 }
 
-Metrics MetricStore::epoch_metrics(Communicator& communicator) const {
+Metrics MetricStore::epoch_metrics(Communicator& communicator) {
   Metrics result;
   for (const Slot& slot : slots_) {
     if (!slot.on_epoch) continue;
