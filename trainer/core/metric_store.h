@@ -3,12 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trainer/core/communicator.h"
+#include "trainer/core/log_options.h"
+#include "trainer/core/metric_slot.h"
 #include "trainer/core/metrics.h"
 #include "trainer/core/state_dict.h"
 #include "trainer/core/trainer_state.h"
@@ -16,26 +17,6 @@
 namespace levin {
 
 class ScalarMetric;
-
-/// How the values of one epoch become one.
-enum class Reduce { kMean, kSum, kMin, kMax };
-
-/// How a value is logged. The defaults depend on the stage: training logs each step, evaluation the whole epoch. A
-/// ScalarMetric is logged for the epoch in every stage and takes prog_bar and logger only.
-struct LogOptions {
-  /// Log the value of the step. Default: true in training_step, else false.
-  std::optional<bool> on_step = std::nullopt;
-  /// Log the reduction over the epoch. Default: false in training_step, else true. With both, the names are
-  /// "<name>_step" and "<name>_epoch".
-  std::optional<bool> on_epoch = std::nullopt;
-  Reduce reduce = Reduce::kMean;
-  /// Show the value in the progress bar.
-  bool prog_bar = false;
-  /// Hand the value to the loggers. Callbacks see it in any case.
-  bool logger = true;
-  /// The weight of the value in an epoch mean, for example a number of tokens. Default: the batch size.
-  std::optional<double> weight = std::nullopt;
-};
 
 /// Collects what the steps of one stage log. Values travel as (sum, weight) in double over batches and ranks and are
 /// divided once. A tensor on a device is kept there, detached, until a value is asked for: logging does not synchronise
@@ -94,37 +75,15 @@ class MetricStore {
   void load_state(const StateDict& state);
 
  private:
-  struct Slot {
-    std::string name;
-    std::string step_name;
-    std::string epoch_name;
-    LogOptions options;
-    bool on_step = false;
-    bool on_epoch = false;
-    int64_t last_step = -1;
-    double value = 0.0;   // of the last step, if it was on the host
-    double sum = 0.0;     // of value * weight (kMean), of value (kSum), or the extreme
-    double weight = 0.0;  // > 0 once a value has been seen; a metric that was logged has 1
-    bool is_value_on_device = false;
-    at::Tensor device_value;  // of the last step, float64 on the device
-    at::Tensor device_sum;    // as sum, float64 on the device
-    bool is_metric = false;
-    ScalarMetric* metric = nullptr;   // unset until this rank has logged it
-    std::optional<StateDict> loaded;  // what the metric had seen, until it is logged again
-  };
-
-  Slot* find(std::string_view name);
-  const Slot* find(std::string_view name) const;
-  Slot& slot(std::string_view name, const LogOptions& options, bool is_metric);
-  Slot make_slot(std::string_view name, const LogOptions& options, bool is_metric) const;
-  static double last_value(const Slot& slot);
-  static double epoch_sum(const Slot& slot);
-  static double epoch_value(Reduce reduce, double sum, double weight);
+  MetricSlot& slot(std::string_view name, const LogOptions& options, bool is_metric);
+  MetricSlot make_slot(std::string_view name, const LogOptions& options, bool is_metric) const;
+  void check_options(const MetricSlot& slot, const LogOptions& options, bool is_metric) const;
+  const MetricSlot* find(std::string_view name) const;
 
   Stage stage_;
   int64_t step_ = 0;
   size_t cursor_ = 0;  // steps log the same names in the same order: the next slot is guessed first
-  std::vector<Slot> slots_;
+  std::vector<MetricSlot> slots_;
 };
 
 }  // namespace levin
