@@ -20,22 +20,6 @@ double initial_sum(Reduce reduce) {
   return 0.0;
 }
 
-// NaN stays visible in a minimum or maximum, as it does in a mean.
-double extreme(Reduce reduce, double a, double b) {
-  if (a != a || b != b) return std::numeric_limits<double>::quiet_NaN();
-  return reduce == Reduce::kMin ? std::min(a, b) : std::max(a, b);
-}
-
-double combine(Reduce reduce, double sum, double value, double weight) {
-  switch (reduce) {
-    case Reduce::kMean: return sum + value * weight;
-    case Reduce::kSum: return sum + value;
-    case Reduce::kMin:
-    case Reduce::kMax: return extreme(reduce, sum, value);
-  }
-  return sum;
-}
-
 void combine_on_device(Reduce reduce, at::Tensor& sum, const at::Tensor& value, double weight) {
   if (!sum.defined()) {
     sum = reduce == Reduce::kMean ? value.mul(weight) : value.clone();
@@ -53,13 +37,10 @@ void combine_on_device(Reduce reduce, at::Tensor& sum, const at::Tensor& value, 
 
 }  // namespace
 
-void MetricSlot::add(double new_value, double new_weight, int64_t step) {
-  last_step = step;
-  value = new_value;
-  is_value_on_device = false;
-  if (!on_epoch) return;
-  weight += new_weight;
-  if (new_weight > 0.0) sum = combine(reduce, sum, new_value, new_weight);
+double combine_unweighted(Reduce reduce, double sum, double value) {
+  if (reduce == Reduce::kMean || reduce == Reduce::kSum) return sum + value;
+  if (sum != sum || value != value) return std::numeric_limits<double>::quiet_NaN();
+  return reduce == Reduce::kMin ? std::min(sum, value) : std::max(sum, value);
 }
 
 void MetricSlot::add(const at::Tensor& new_value, double new_weight, int64_t step) {
@@ -81,7 +62,7 @@ double MetricSlot::last_value() const { return is_value_on_device ? device_value
 
 double MetricSlot::total() const {
   // Both parts exist where some values of a name came from the host and some from a device.
-  return device_sum.defined() ? combine(reduce, sum, device_sum.item().toDouble(), 1.0) : sum;
+  return device_sum.defined() ? combine_unweighted(reduce, sum, device_sum.item().toDouble()) : sum;
 }
 
 void MetricSlot::reset_epoch() {

@@ -13,10 +13,22 @@ namespace levin {
 
 class ScalarMetric;
 
+/// The sum (kMean, kSum) or extreme of `sum` and one more value. NaN stays visible, in extremes too.
+double combine_unweighted(Reduce reduce, double sum, double value);
+
 /// What MetricStore keeps of one name.
 struct MetricSlot {
   /// Keeps a value of the step, and adds it to the epoch. `weight` >= 0.
-  void add(double new_value, double new_weight, int64_t step);
+  void add(double new_value, double new_weight, int64_t step) {
+    last_step = step;
+    value = new_value;
+    is_value_on_device = false;
+    if (!on_epoch) return;
+    weight += new_weight;
+    if (new_weight > 0.0) {
+      sum = reduce == Reduce::kMean ? sum + new_value * new_weight : combine_unweighted(reduce, sum, new_value);
+    }
+  }
   /// The same on the tensor's device, without synchronising it.
   void add(const at::Tensor& new_value, double new_weight, int64_t step);
   /// The value of the last step. Synchronises the device.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "trainer/core/batch.h"
 #include "trainer/core/error.h"
@@ -21,11 +21,13 @@ double host_value(const at::Tensor& value) {
   return value.item().toDouble();
 }
 
+[[noreturn]] void throw_bad_weight(std::string_view name, double weight) {
+  throw ModelError(fmt::format("[log] \"{}\": the weight must be finite and at least 0, got {}.", name, weight));
+}
+
 double weight_of(std::string_view name, const LogOptions& options, double default_weight) {
   const double weight = options.weight ? *options.weight : default_weight;
-  if (!(weight >= 0.0) || std::isinf(weight)) {
-    throw ModelError(fmt::format("[log] \"{}\": the weight must be finite and at least 0, got {}.", name, weight));
-  }
+  if (!(weight >= 0.0 && weight <= std::numeric_limits<double>::max())) throw_bad_weight(name, weight);
   return weight;
 }
 
@@ -35,6 +37,23 @@ bool is_on_step(const LogOptions& options, Stage stage, bool is_metric) {
 }
 bool is_on_epoch(const LogOptions& options, Stage stage, bool is_metric) {
   return options.on_epoch ? *options.on_epoch : stage != Stage::kTrain || is_metric;
+}
+
+bool has_options(const MetricSlot& slot, const LogOptions& options, Stage stage, bool is_metric) {
+  return slot.is_metric == is_metric && slot.on_step == is_on_step(options, stage, is_metric) &&
+         slot.on_epoch == is_on_epoch(options, stage, is_metric) && slot.reduce == options.reduce &&
+         slot.prog_bar == options.prog_bar && slot.logger == options.logger;
+}
+
+[[noreturn]] void throw_other_options(const MetricSlot& slot, bool is_metric) {
+  if (slot.is_metric != is_metric) {
+    throw ConfigError(fmt::format("[log] \"{}\" was logged before as a {}. Use another name.", slot.name,
+                                  is_metric ? "value, now as a metric" : "metric, now as a value"));
+  }
+  throw ConfigError(
+      fmt::format("[log] \"{}\" was logged before with other options. Use the same on_step, on_epoch, reduce, "
+                  "prog_bar and logger in every call, or another name.",
+                  slot.name));
 }
 
 }  // namespace
@@ -49,22 +68,6 @@ MetricSlot MetricStore::make_slot(std::string_view name, const LogOptions& optio
   return make_metric_slot(std::string(name), on_step, on_epoch, options, is_metric);
 }
 
-void MetricStore::check_options(const MetricSlot& slot, const LogOptions& options, bool is_metric) const {
-  if (slot.is_metric != is_metric) {
-    throw ConfigError(fmt::format("[log] \"{}\" was logged before as a {}. Use another name.", slot.name,
-                                  is_metric ? "value, now as a metric" : "metric, now as a value"));
-  }
-  if (slot.on_step == is_on_step(options, stage_, is_metric) &&
-      slot.on_epoch == is_on_epoch(options, stage_, is_metric) && slot.reduce == options.reduce &&
-      slot.prog_bar == options.prog_bar && slot.logger == options.logger) {
-    return;
-  }
-  throw ConfigError(
-      fmt::format("[log] \"{}\" was logged before with other options. Use the same on_step, on_epoch, reduce, "
-                  "prog_bar and logger in every call, or another name.",
-                  slot.name));
-}
-
 MetricSlot& MetricStore::slot(std::string_view name, const LogOptions& options, bool is_metric) {
   if (cursor_ >= slots_.size() || slots_[cursor_].name != name) {
     const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const MetricSlot& s) { return s.name == name; });
@@ -72,7 +75,7 @@ MetricSlot& MetricStore::slot(std::string_view name, const LogOptions& options, 
     if (found == slots_.end()) slots_.push_back(make_slot(name, options, is_metric));
   }
   MetricSlot& slot = slots_[cursor_++];
-  check_options(slot, options, is_metric);
+  if (!has_options(slot, options, stage_, is_metric)) throw_other_options(slot, is_metric);
   return slot;
 }
 

@@ -77,7 +77,6 @@ class MetricStore {
  private:
   MetricSlot& slot(std::string_view name, const LogOptions& options, bool is_metric);
   MetricSlot make_slot(std::string_view name, const LogOptions& options, bool is_metric) const;
-  void check_options(const MetricSlot& slot, const LogOptions& options, bool is_metric) const;
   const MetricSlot* find(std::string_view name) const;
 
   Stage stage_;

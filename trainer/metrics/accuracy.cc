@@ -22,9 +22,9 @@ at::Tensor is_in_top_k(const at::Tensor& predictions, const at::Tensor& targets,
   const at::Tensor labels = targets.clamp(0, num_classes - 1).unsqueeze(1);
   const at::Tensor own = scores.gather(1, labels);
   const at::Tensor is_lower_class = at::arange(num_classes, labels.options()).unsqueeze(0).lt(labels);
-  const at::Tensor is_before = scores.gt(own).logical_or(scores.eq(own).logical_and(is_lower_class));
+  const at::Tensor is_before = scores.gt(own).bitwise_or(scores.eq(own).bitwise_and(is_lower_class));
   // Comparisons with NaN are all false: a NaN of its own is never right.
-  return is_before.sum(1).lt(k).logical_and(own.squeeze(1).isnan().logical_not());
+  return is_before.sum(1).lt(k).bitwise_and(own.eq(own).squeeze(1));
 }
 
 }  // namespace
@@ -48,8 +48,8 @@ void Accuracy::update(const at::Tensor& predictions, const at::Tensor& targets) 
                               : predictions.is_floating_point() ? 2
                                                                 : std::numeric_limits<int64_t>::max();
   const at::Tensor is_counted = pairs.targets.ne(options_.ignore_index);
-  accumulate(counts_, at::stack({is_right.logical_and(is_counted).sum(), is_counted.sum(),
-                                 is_counted.logical_and(is_class(pairs.targets, num_classes).logical_not()).sum()}));
+  accumulate(counts_, at::stack({is_right.bitwise_and(is_counted).sum(), is_counted.sum(),
+                                 is_counted.bitwise_and(is_class(pairs.targets, num_classes).bitwise_not()).sum()}));
 }
 
 double Accuracy::compute(Communicator& communicator) const {

@@ -130,7 +130,7 @@ void Auroc::update(const at::Tensor& scores, const at::Tensor& targets) {
   }
   const at::Tensor labels = targets.to(scores.device(), at::kLong).reshape({-1});
   append(to_rows(scores, has_classes, num_columns()),
-         labels.masked_fill(is_class(labels, options_.num_classes).logical_not(), kInvalid)
+         labels.masked_fill(is_class(labels, options_.num_classes).bitwise_not(), kInvalid)
              .masked_fill(labels.eq(options_.ignore_index), kIgnored));
 }
 

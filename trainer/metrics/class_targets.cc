@@ -59,7 +59,7 @@ ClassPairs to_class_pairs(std::string_view metric, const at::Tensor& predictions
 }
 
 at::Tensor is_class(const at::Tensor& classes, int64_t num_classes) {
-  return classes.ge(0).logical_and(classes.lt(num_classes));
+  return classes.ge(0).bitwise_and(classes.lt(num_classes));
 }
 
 void check_num_invalid(std::string_view metric, int64_t num_invalid) {

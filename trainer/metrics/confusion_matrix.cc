@@ -23,9 +23,9 @@ void ConfusionMatrix::update(const at::Tensor& predictions, const at::Tensor& ta
   const auto [predicted, labels] =
       to_class_pairs(kName, predictions, targets, options_.threshold, options_.num_classes);
   const at::Tensor is_valid =
-      is_class(predicted, options_.num_classes).logical_and(is_class(labels, options_.num_classes));
+      is_class(predicted, options_.num_classes).bitwise_and(is_class(labels, options_.num_classes));
   const at::Tensor bins = labels.mul(options_.num_classes).add(predicted);
-  accumulate_bins(counts_, bins.masked_fill(is_valid.logical_not(), num_bins() - 1),
+  accumulate_bins(counts_, bins.masked_fill(is_valid.bitwise_not(), num_bins() - 1),
                   labels.ne(options_.ignore_index).to(at::kLong), num_bins());
 }
 

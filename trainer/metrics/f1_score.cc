@@ -30,15 +30,15 @@ void F1Score::update(const at::Tensor& predictions, const at::Tensor& targets) {
   const int64_t num_classes = options_.num_classes;
   const auto [predicted, labels] = to_class_pairs(kName, predictions, targets, options_.threshold, num_classes);
   const at::Tensor is_counted = labels.ne(options_.ignore_index);
-  const at::Tensor is_valid = is_class(predicted, num_classes).logical_and(is_class(labels, num_classes));
-  const at::Tensor is_invalid = is_valid.logical_not();
-  const at::Tensor valid = is_counted.logical_and(is_valid).to(at::kLong);
+  const at::Tensor is_valid = is_class(predicted, num_classes).bitwise_and(is_class(labels, num_classes));
+  const at::Tensor is_invalid = is_valid.bitwise_not();
+  const at::Tensor valid = is_counted.bitwise_and(is_valid).to(at::kLong);
   const int64_t invalid_bin = num_bins() - 1;
   // An invalid pair goes into the last bin once: with the first of the three.
   const auto bins = [&](const at::Tensor& classes, int64_t row) {
     return classes.add(row * num_classes).masked_fill(is_invalid, invalid_bin);
   };
-  const at::Tensor right = predicted.eq(labels).logical_or(is_invalid).logical_and(is_counted).to(at::kLong);
+  const at::Tensor right = predicted.eq(labels).bitwise_or(is_invalid).bitwise_and(is_counted).to(at::kLong);
   accumulate_bins(counts_, at::cat({bins(labels, 0), bins(predicted, 1), bins(labels, 2)}),
                   at::cat({right, valid, valid}), num_bins());
 }

@@ -1,7 +1,6 @@
 #include "trainer/metrics/perplexity.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
@@ -17,8 +16,7 @@ constexpr int64_t kBlockElements = int64_t{1} << 22;
 
 // -log softmax(logits)[target] of each row, in double. `targets` are in [0, V).
 at::Tensor negative_log_likelihoods(const at::Tensor& logits, const at::Tensor& targets) {
-  const at::Tensor wide = logits.to(at::kDouble);
-  return at::logsumexp(wide, {1}).sub(wide.gather(1, targets.unsqueeze(1)).squeeze(1));
+  return logits.to(at::kDouble).log_softmax(1).gather(1, targets.unsqueeze(1)).squeeze(1).neg();
 }
 
 }  // namespace
@@ -34,17 +32,17 @@ void Perplexity::update(const at::Tensor& logits, const at::Tensor& targets) {
   const at::Tensor rows = logits.reshape({-1, num_classes});
   const at::Tensor labels = targets.to(logits.device(), at::kLong).reshape({-1});
   const at::Tensor is_counted = labels.ne(options_.ignore_index);
-  const at::Tensor is_valid = is_class(labels, num_classes).logical_and(is_counted);
+  const at::Tensor is_valid = is_class(labels, num_classes).bitwise_and(is_counted);
   const at::Tensor in_range = labels.clamp(0, num_classes - 1);
   at::Tensor sum = at::zeros({1}, rows.options().dtype(at::kDouble));
   const int64_t block = std::max<int64_t>(1, kBlockElements / num_classes);
   for (int64_t begin = 0; begin < rows.size(0); begin += block) {
     const int64_t end = std::min(begin + block, rows.size(0));
     const at::Tensor values = negative_log_likelihoods(rows.slice(0, begin, end), in_range.slice(0, begin, end));
-    sum.add_(values.masked_fill(is_valid.slice(0, begin, end).logical_not(), 0.0).sum());
+    sum.add_(values.masked_fill(is_valid.slice(0, begin, end).bitwise_not(), 0.0).sum());
   }
   accumulate(sum_, sum);
-  accumulate(counts_, at::stack({is_valid.sum(), is_counted.logical_and(is_valid.logical_not()).sum()}));
+  accumulate(counts_, at::stack({is_valid.sum(), is_counted.bitwise_and(is_valid.bitwise_not()).sum()}));
 }
 
 double Perplexity::compute(Communicator& communicator) const {
