@@ -110,6 +110,7 @@ std::vector<const MetricSlot*> slots_of(const std::vector<SharedName>& names, st
     if (find(shared) == slots.end()) slots.push_back(decode_slot(shared));
   }
   std::vector<const MetricSlot*> result;
+  result.reserve(names.size());
   for (const SharedName& shared : names) result.push_back(&*find(shared));
   return result;
 }
