@@ -1,16 +1,15 @@
 #include "trainer/core/metric_store.h"
 
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/minimum.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "trainer/core/batch.h"
 #include "trainer/core/error.h"
+#include "trainer/core/metric.h"
+#include "trainer/core/metric_reduction.h"
+#include "trainer/core/metric_state.h"
 
 namespace levin {
 namespace {
@@ -22,89 +21,67 @@ double host_value(const at::Tensor& value) {
   return value.item().toDouble();
 }
 
-double initial_sum(Reduce reduce) {
-  if (reduce == Reduce::kMin) return std::numeric_limits<double>::infinity();
-  if (reduce == Reduce::kMax) return -std::numeric_limits<double>::infinity();
-  return 0.0;
+[[noreturn]] void throw_bad_weight(std::string_view name, double weight) {
+  throw ModelError(fmt::format("[log] \"{}\": the weight must be finite and at least 0, got {}.", name, weight));
 }
 
-// NaN stays visible in a minimum or maximum, as it does in a mean.
-double extreme(Reduce reduce, double a, double b) {
-  if (a != a || b != b) return std::numeric_limits<double>::quiet_NaN();
-  return reduce == Reduce::kMin ? std::min(a, b) : std::max(a, b);
+double weight_of(std::string_view name, const LogOptions& options, double default_weight) {
+  const double weight = options.weight ? *options.weight : default_weight;
+  if (!(weight >= 0.0 && weight <= std::numeric_limits<double>::max())) throw_bad_weight(name, weight);
+  return weight;
 }
 
-double combine(Reduce reduce, double sum, double value, double weight) {
-  switch (reduce) {
-    case Reduce::kMean: return sum + value * weight;
-    case Reduce::kSum: return sum + value;
-    case Reduce::kMin:
-    case Reduce::kMax: return extreme(reduce, sum, value);
+// The defaults of a stage; a metric object is of the epoch in each.
+bool is_on_step(const LogOptions& options, Stage stage, bool is_metric) {
+  return options.on_step ? *options.on_step : stage == Stage::kTrain && !is_metric;
+}
+bool is_on_epoch(const LogOptions& options, Stage stage, bool is_metric) {
+  return options.on_epoch ? *options.on_epoch : stage != Stage::kTrain || is_metric;
+}
+
+bool has_options(const MetricSlot& slot, const LogOptions& options, Stage stage, bool is_metric) {
+  return slot.is_metric == is_metric && slot.on_step == is_on_step(options, stage, is_metric) &&
+         slot.on_epoch == is_on_epoch(options, stage, is_metric) && slot.reduce == options.reduce &&
+         slot.prog_bar == options.prog_bar && slot.logger == options.logger;
+}
+
+[[noreturn]] void throw_other_options(const MetricSlot& slot, bool is_metric) {
+  if (slot.is_metric != is_metric) {
+    throw ConfigError(fmt::format("[log] \"{}\" was logged before as a {}. Use another name.", slot.name,
+                                  is_metric ? "value, now as a metric" : "metric, now as a value"));
   }
-  return sum;
-}
-
-at::Tensor combine_on_device(Reduce reduce, const at::Tensor& sum, const at::Tensor& value, double weight) {
-  const at::Tensor wide = value.to(at::kDouble);
-  if (!sum.defined()) return reduce == Reduce::kMean ? wide.mul(weight) : wide.clone();
-  switch (reduce) {
-    case Reduce::kMean: return sum.add(wide, weight);
-    case Reduce::kSum: return sum.add(wide);
-    case Reduce::kMin: return at::minimum(sum, wide);
-    case Reduce::kMax: return at::maximum(sum, wide);
-  }
-  return sum;
-}
-
-bool same_options(const LogOptions& a, const LogOptions& b) {
-  return a.on_step == b.on_step && a.on_epoch == b.on_epoch && a.reduce == b.reduce && a.prog_bar == b.prog_bar &&
-         a.logger == b.logger;
+  throw ConfigError(
+      fmt::format("[log] \"{}\" was logged before with other options. Use the same on_step, on_epoch, reduce, "
+                  "prog_bar and logger in every call, or another name.",
+                  slot.name));
 }
 
 }  // namespace
 
-MetricStore::Slot MetricStore::make_slot(std::string_view name, const LogOptions& options) const {
-  Slot slot;
-  slot.name = name;
-  slot.options = options;
-  slot.on_step = options.on_step.value_or(stage_ == Stage::kTrain);
-  slot.on_epoch = options.on_epoch.value_or(stage_ != Stage::kTrain);
-  if (!slot.on_step && !slot.on_epoch) {
+MetricSlot MetricStore::make_slot(std::string_view name, const LogOptions& options, bool is_metric) const {
+  const bool on_step = is_on_step(options, stage_, is_metric);
+  const bool on_epoch = is_on_epoch(options, stage_, is_metric);
+  if (!on_step && !on_epoch) {
     throw ConfigError(
         fmt::format("[log] \"{}\": on_step and on_epoch are both false, so nothing would be logged.", name));
   }
-  const bool both = slot.on_step && slot.on_epoch;
-  slot.step_name = both ? slot.name + "_step" : slot.name;
-  slot.epoch_name = both ? slot.name + "_epoch" : slot.name;
-  slot.sum = initial_sum(options.reduce);
-  return slot;
+  return make_metric_slot(std::string(name), on_step, on_epoch, options, is_metric);
 }
 
-MetricStore::Slot& MetricStore::slot(std::string_view name, const LogOptions& options) {
+MetricSlot& MetricStore::slot(std::string_view name, const LogOptions& options, bool is_metric) {
   if (cursor_ >= slots_.size() || slots_[cursor_].name != name) {
-    const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.name == name; });
+    const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const MetricSlot& s) { return s.name == name; });
     cursor_ = static_cast<size_t>(found - slots_.begin());
-    if (found == slots_.end()) slots_.push_back(make_slot(name, options));
+    if (found == slots_.end()) slots_.push_back(make_slot(name, options, is_metric));
   }
-  Slot& slot = slots_[cursor_++];
-  if (!same_options(slot.options, options)) {
-    throw ConfigError(
-        fmt::format("[log] \"{}\" was logged before with other options. Use the same on_step, on_epoch, reduce, "
-                    "prog_bar and logger in every call, or another name.",
-                    name));
-  }
+  MetricSlot& slot = slots_[cursor_++];
+  if (!has_options(slot, options, stage_, is_metric)) throw_other_options(slot, is_metric);
   return slot;
 }
 
 void MetricStore::log(std::string_view name, double value, const LogOptions& options, double default_weight) {
-  Slot& target = slot(name, options);
-  target.last_step = step_;
-  target.value = value;
-  target.device_value.reset();
-  if (!target.on_epoch) return;
-  const double weight = options.weight.value_or(default_weight);
-  target.weight += weight;
-  if (weight > 0.0) target.sum = combine(options.reduce, target.sum, value, weight);
+  const double weight = weight_of(name, options, default_weight);
+  slot(name, options, /*is_metric=*/false).add(value, weight, step_);
 }
 
 void MetricStore::log(std::string_view name, const at::Tensor& value, const LogOptions& options,
@@ -114,93 +91,108 @@ void MetricStore::log(std::string_view name, const at::Tensor& value, const LogO
         fmt::format("[log] \"{}\" must be a tensor with one element, got {}.", name, describe_tensor(value)));
   }
   if (value.is_cpu()) return log(name, host_value(value), options, default_weight);
-
-  Slot& target = slot(name, options);
-  const at::Tensor detached = value.detach().reshape({});
-  target.last_step = step_;
-  target.device_value = detached;
-  if (!target.on_epoch) return;
-  const double weight = options.weight.value_or(default_weight);
-  target.weight += weight;
-  if (weight > 0.0) target.device_sum = combine_on_device(options.reduce, target.device_sum, detached, weight);
+  const double weight = weight_of(name, options, default_weight);
+  slot(name, options, /*is_metric=*/false).add(value, weight, step_);
 }
 
-double MetricStore::last_value(const Slot& slot) {
-  return slot.device_value.defined() ? slot.device_value.item().toDouble() : slot.value;
-}
-
-double MetricStore::epoch_sum(const Slot& slot) {
-  if (!slot.device_sum.defined()) return slot.sum;
-  const double on_device = slot.device_sum.item().toDouble();
-  // Both parts exist where some values of a name came from the host and some from a device.
-  return slot.options.reduce == Reduce::kMean ? slot.sum + on_device
-                                              : combine(slot.options.reduce, slot.sum, on_device, 1.0);
-}
-
-double MetricStore::epoch_value(Reduce reduce, double sum, double weight) {
-  return reduce == Reduce::kMean ? sum / weight : sum;
+void MetricStore::log(std::string_view name, ScalarMetric& metric, const LogOptions& options) {
+  if (options.on_step.value_or(false) || !options.on_epoch.value_or(true) || options.reduce != Reduce::kMean ||
+      options.weight) {
+    throw ConfigError(
+        fmt::format("[log] \"{}\" is a metric, which has one value for the epoch and reduces itself. Leave out "
+                    "on_step, on_epoch, reduce and weight.",
+                    name));
+  }
+  MetricSlot& target = slot(name, options, /*is_metric=*/true);
+  target.weight = 1.0;
+  if (target.metric == &metric) return;
+  if (target.metric != nullptr) {
+    throw ConfigError(
+        fmt::format("[log] \"{}\" was logged before with another metric in this epoch. Log one metric "
+                    "under one name.",
+                    name));
+  }
+  if (target.loaded) metric.merge_state(*target.loaded);
+  target.loaded.reset();
+  target.metric = &metric;
 }
 
 Metrics MetricStore::step_metrics() const {
   Metrics result;
-  for (const Slot& slot : slots_) {
-    if (slot.on_step && slot.options.logger && slot.last_step == step_ - 1)
-      result.set(slot.step_name, last_value(slot));
+  for (const MetricSlot& slot : slots_) {
+    if (slot.on_step && slot.logger && slot.last_step == step_ - 1) result.set(slot.step_name, slot.last_value());
   }
   return result;
 }
 
-Metrics MetricStore::epoch_metrics(Communicator& communicator) const {
-  Metrics result;
-  for (const Slot& slot : slots_) {
-    if (!slot.on_epoch) continue;
-    double sum = epoch_sum(slot);
-    double weight = slot.weight;
-    if (communicator.world_size() > 1) {
-      // A rank without values takes part with the neutral element and weight 0.
-      const ReduceOp op = slot.options.reduce == Reduce::kMin   ? ReduceOp::kMin
-                          : slot.options.reduce == Reduce::kMax ? ReduceOp::kMax
-                                                                : ReduceOp::kSum;
-      at::Tensor sums = at::from_blob(&sum, {1}, at::kDouble);
-      at::Tensor weights = at::from_blob(&weight, {1}, at::kDouble);
-      communicator.all_reduce(sums, op);
-      communicator.all_reduce(weights, ReduceOp::kSum);
-    }
-    if (weight > 0.0) result.set(slot.epoch_name, epoch_value(slot.options.reduce, sum, weight));
-  }
-  return result;
-}
+Metrics MetricStore::epoch_metrics(Communicator& communicator) { return reduce_epoch(slots_, communicator); }
 
 Metrics MetricStore::latest(bool only_prog_bar) const {
   Metrics result;
-  for (const Slot& slot : slots_) {
-    if (only_prog_bar && !slot.options.prog_bar) continue;
-    if (slot.on_step && slot.last_step >= 0) {
-      result.set(slot.name, last_value(slot));
+  SingleProcessCommunicator this_rank;
+  for (const MetricSlot& slot : slots_) {
+    if (only_prog_bar && !slot.prog_bar) continue;
+    if (slot.is_metric) {
+      if (slot.prog_bar && slot.metric != nullptr) result.set(slot.name, slot.metric->compute(this_rank));
+    } else if (slot.on_step && slot.last_step >= 0) {
+      result.set(slot.name, slot.last_value());
     } else if (slot.on_epoch && slot.weight > 0.0) {
-      result.set(slot.name, epoch_value(slot.options.reduce, epoch_sum(slot), slot.weight));
+      result.set(slot.name, slot.epoch_value(slot.total(), slot.weight));
     }
   }
   return result;
 }
 
 bool MetricStore::is_on_host() const {
-  return std::none_of(slots_.begin(), slots_.end(),
-                      [](const Slot& s) { return s.device_value.defined() || s.device_sum.defined(); });
+  return std::none_of(slots_.begin(), slots_.end(), [](const MetricSlot& slot) {
+    if (slot.is_metric) return slot.prog_bar && slot.metric != nullptr;
+    return slot.is_value_on_device || slot.device_sum.defined();
+  });
 }
 
 void MetricStore::reset_epoch() {
-  for (Slot& slot : slots_) {
-    slot.sum = initial_sum(slot.options.reduce);
-    slot.weight = 0.0;
-    slot.device_sum.reset();
-  }
+  for (MetricSlot& slot : slots_) slot.reset_epoch();
 }
 
 bool MetricStore::goes_to_logger(std::string_view name) const {
-  const auto found = std::find_if(slots_.begin(), slots_.end(),
-                                  [&](const Slot& s) { return s.step_name == name || s.epoch_name == name; });
-  return found == slots_.end() || found->options.logger;
+  const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const MetricSlot& slot) {
+    return slot.step_name == name || slot.epoch_name == name;
+  });
+  return found == slots_.end() || found->logger;
+}
+
+const MetricSlot* MetricStore::find(std::string_view name) const {
+  const auto found =
+      std::find_if(slots_.begin(), slots_.end(), [&](const MetricSlot& slot) { return slot.name == name; });
+  return found == slots_.end() ? nullptr : &*found;
+}
+
+bool MetricStore::has(std::string_view name) const { return find(name) != nullptr; }
+
+bool MetricStore::shows_in_progress_bar(std::string_view name) const {
+  const MetricSlot* slot = find(name);
+  return slot != nullptr && slot->prog_bar;
+}
+
+std::vector<std::string> MetricStore::prog_bar_names() const {
+  std::vector<std::string> result;
+  for (const MetricSlot& slot : slots_) {
+    if (slot.prog_bar) result.push_back(slot.name);
+  }
+  return result;
+}
+
+StateDict MetricStore::state() const {
+  StateDict state = save_slots(slots_);
+  state.set("step", step_);
+  return state;
+}
+
+void MetricStore::load_state(const StateDict& state) {
+  const int64_t step = state.integer("step");
+  slots_ = load_slots(state);
+  step_ = step;
+  cursor_ = 0;
 }
 
 }  // namespace levin

@@ -3,35 +3,20 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trainer/core/communicator.h"
+#include "trainer/core/log_options.h"
+#include "trainer/core/metric_slot.h"
 #include "trainer/core/metrics.h"
+#include "trainer/core/state_dict.h"
 #include "trainer/core/trainer_state.h"
 
 namespace levin {
 
-/// How the values of one epoch become one.
-enum class Reduce { kMean, kSum, kMin, kMax };
-
-/// How a value is logged. The defaults depend on the stage: training logs each step, evaluation the whole epoch.
-struct LogOptions {
-  /// Log the value of the step. Default: true in training_step, else false.
-  std::optional<bool> on_step = std::nullopt;
-  /// Log the reduction over the epoch. Default: false in training_step, else true. With both, the names are
-  /// "<name>_step" and "<name>_epoch".
-  std::optional<bool> on_epoch = std::nullopt;
-  Reduce reduce = Reduce::kMean;
-  /// Show the value in the progress bar.
-  bool prog_bar = false;
-  /// Hand the value to the loggers. Callbacks see it in any case.
-  bool logger = true;
-  /// The weight of the value in an epoch mean, for example a number of tokens. Default: the batch size.
-  std::optional<double> weight = std::nullopt;
-};
+class ScalarMetric;
 
 /// Collects what the steps of one stage log. Values travel as (sum, weight) in double over batches and ranks and are
 /// divided once. A tensor on a device is kept there, detached, until a value is asked for: logging does not synchronise
@@ -42,9 +27,14 @@ class MetricStore {
 
   /// `value`: one element, any floating or integer type, any device. `default_weight` is used where options.weight is
   /// unset. Errors: ConfigError if the name was logged before with other options, or neither on_step nor on_epoch is
-  /// true; ModelError if the tensor does not have exactly one element.
+  /// true; ModelError if the tensor does not have exactly one element, or the weight is negative or not finite.
   void log(std::string_view name, const at::Tensor& value, const LogOptions& options, double default_weight);
   void log(std::string_view name, double value, const LogOptions& options, double default_weight);
+  /// The epoch's value is metric.compute(). Keeps a pointer: `metric` must live until the next reset_epoch() is done,
+  /// which resets it. After load_state, the first call gives the metric back what it had seen. Errors: ConfigError if
+  /// the name was logged before with other options, as a value, or in this epoch with another metric; or if on_step, a
+  /// reduce or a weight is asked for, or on_epoch switched off.
+  void log(std::string_view name, ScalarMetric& metric, const LogOptions& options);
 
   /// Ends the step: values logged from now on belong to the next one.
   void end_step() {
@@ -54,47 +44,45 @@ class MetricStore {
 
   /// The on_step values of the last ended step, under the names for loggers. Synchronises the device.
   Metrics step_metrics() const;
-  /// The on_epoch values since the last reset, reduced over all ranks (collective). Names without any weight are left
-  /// out.
-  Metrics epoch_metrics(Communicator& communicator) const;
+  /// The on_epoch values since the last reset, reduced over all ranks, the same on each. Collective, with the same few
+  /// calls whatever each rank has logged; a name that only other ranks logged becomes known here. Left out: names
+  /// without any weight, and metrics that were not logged again since load_state.
+  /// Errors: ConfigError on all ranks if two of them logged a name with different options.
+  Metrics epoch_metrics(Communicator& communicator);
   /// Newest values by plain name, for callbacks and the progress bar: the last step's where it is logged on_step, else
-  /// the epoch's so far. Not reduced over ranks. Synchronises the device.
+  /// the epoch's so far. Not reduced over ranks. Synchronises the device. A ScalarMetric is computed only if it is
+  /// shown in the progress bar.
   Metrics latest(bool only_prog_bar) const;
-  /// True if reading a value needs no device synchronisation.
+  /// True if latest() needs no device synchronisation. A ScalarMetric in the progress bar may need one.
   bool is_on_host() const;
 
-  /// Forgets the values of the epoch; names and their options stay.
+  /// Forgets the values of the epoch and resets the metrics logged in it; names and their options stay.
   void reset_epoch();
 
   /// True if `name`, as a logger sees it, may be handed to loggers.
   bool goes_to_logger(std::string_view name) const;
+  /// True if something was logged under `name` (plain, without suffix) in any epoch.
+  bool has(std::string_view name) const;
+  /// True if `name` (plain) was logged with prog_bar. Reads no value.
+  bool shows_in_progress_bar(std::string_view name) const;
+  /// The plain names logged with prog_bar, in the order of logging. Reads no value.
+  std::vector<std::string> prog_bar_names() const;
+
+  /// Everything of a running epoch on this rank, exact; device tensors as they are (copies). Of a ScalarMetric, its own
+  /// state.
+  StateDict state() const;
+  /// Replaces everything. Errors: CheckpointError if the state is damaged; nothing has changed then.
+  void load_state(const StateDict& state);
 
  private:
-  struct Slot {
-    std::string name;
-    std::string step_name;
-    std::string epoch_name;
-    LogOptions options;
-    bool on_step = false;
-    bool on_epoch = false;
-    int64_t last_step = -1;
-    double value = 0.0;       // of the last step, if it was on the host
-    at::Tensor device_value;  // of the last step, if it was on a device
-    double sum = 0.0;         // of value * weight (kMean), of value (kSum), or the extreme
-    double weight = 0.0;      // > 0 once a value has been seen
-    at::Tensor device_sum;    // as sum, float64 on the device
-  };
-
-  Slot& slot(std::string_view name, const LogOptions& options);
-  Slot make_slot(std::string_view name, const LogOptions& options) const;
-  static double last_value(const Slot& slot);
-  static double epoch_sum(const Slot& slot);
-  static double epoch_value(Reduce reduce, double sum, double weight);
+  MetricSlot& slot(std::string_view name, const LogOptions& options, bool is_metric);
+  MetricSlot make_slot(std::string_view name, const LogOptions& options, bool is_metric) const;
+  const MetricSlot* find(std::string_view name) const;
 
   Stage stage_;
   int64_t step_ = 0;
   size_t cursor_ = 0;  // steps log the same names in the same order: the next slot is guessed first
-  std::vector<Slot> slots_;
+  std::vector<MetricSlot> slots_;
 };
 
 }  // namespace levin

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "tests/trainer/core/error_text.h"
+#include "tests/trainer/core/fake_metric.h"
 #include "trainer/core/error.h"
 
 namespace levin {
@@ -21,32 +22,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 using Names = std::vector<std::string>;
 
-// Rank 0 of two. The other rank's contributions to the collectives are given, in order.
-class TwoRanks final : public Communicator {
- public:
-  explicit TwoRanks(std::vector<double> others) : others_(std::move(others)) {}
-
-  int64_t rank() const override { return 0; }
-  int64_t world_size() const override { return 2; }
-  void all_reduce(at::Tensor& tensor, ReduceOp op) override {
-    ASSERT_LT(calls_, others_.size());
-    ASSERT_EQ(tensor.scalar_type(), at::kDouble);
-    double& mine = *tensor.mutable_data_ptr<double>();
-    const double other = others_[calls_++];
-    if (op == ReduceOp::kSum) mine += other;
-    if (op == ReduceOp::kMin) mine = std::min(mine, other);
-    if (op == ReduceOp::kMax) mine = std::max(mine, other);
-    ASSERT_NE(op, ReduceOp::kMean);  // of integers it truncates (Lightning #21838); a mean of means is wrong as well
-  }
-  void broadcast(at::Tensor&, int64_t) override {}
-  void barrier() override {}
-
- private:
-  std::vector<double> others_;
-  size_t calls_ = 0;
-};
-
-Metrics epoch(const MetricStore& store) {
+Metrics epoch(MetricStore& store) {
   SingleProcessCommunicator communicator;
   return store.epoch_metrics(communicator);
 }
@@ -168,7 +144,7 @@ TEST(MetricStoreTest, ConflictingOptionsAreAnError) {
       "[log] \"loss\" was logged before with other options. Use the same on_step, on_epoch, reduce, prog_bar and "
       "logger in every call, or another name.";
   for (const LogOptions& other :
-       {LogOptions{.on_step = true}, LogOptions{.on_epoch = true}, LogOptions{.reduce = Reduce::kSum},
+       {LogOptions{.on_step = true}, LogOptions{.on_epoch = false}, LogOptions{.reduce = Reduce::kSum},
         LogOptions{.prog_bar = true}, LogOptions{.logger = false}}) {
     MetricStore store(Stage::kValidate);
     store.log("loss", 1.0, {}, 1.0);
@@ -314,48 +290,135 @@ TEST(MetricStoreTest, LoggersDoNotGetWhatIsNotForThem) {
   EXPECT_EQ(names(store.latest(false)), (Names{"hidden", "shown"}));
 }
 
-TEST(MetricStoreTest, RanksAreReducedBySumsAndWeights) {
-  // B3: rank 0 has 3 samples of 1.0, rank 1 has 2 of 0.0: 3 / 5.
+TEST(MetricStoreTest, ADefaultSaidAloudIsNoOtherOption) {
   MetricStore store(Stage::kValidate);
-  store.log("acc", 1.0, {}, 3.0);
-  TwoRanks ranks({0.0, 2.0});
-  EXPECT_EQ(store.epoch_metrics(ranks).find("acc"), 0.6);
+  store.log("loss", 1.0, {}, 1.0);
+  store.log("loss", 3.0, {.on_step = false, .on_epoch = true}, 1.0);
+  EXPECT_EQ(epoch(store).find("loss"), 2.0);
 }
 
-TEST(MetricStoreTest, ARankWithoutSamplesGivesNoNaN) {
-  MetricStore with_samples(Stage::kValidate);
-  with_samples.log("acc", 1.0, {}, 3.0);
-  TwoRanks other_is_empty({0.0, 0.0});
-  EXPECT_EQ(with_samples.epoch_metrics(other_is_empty).find("acc"), 1.0);
-
-  MetricStore empty(Stage::kValidate);
-  empty.log("acc", kNaN, {}, 0.0);
-  TwoRanks other_has_samples({3.0, 3.0});
-  EXPECT_EQ(empty.epoch_metrics(other_has_samples).find("acc"), 1.0);
-  TwoRanks both_are_empty({0.0, 0.0});
-  EXPECT_TRUE(empty.epoch_metrics(both_are_empty).empty());
-}
-
-TEST(MetricStoreTest, RanksAreReducedBySumMinAndMax) {
-  const std::vector<std::pair<Reduce, double>> expected = {
-      {Reduce::kSum, 9.0}, {Reduce::kMin, 2.0}, {Reduce::kMax, 7.0}};
-  for (const auto& [reduce, value] : expected) {
-    MetricStore store(Stage::kValidate);
-    store.log("x", 2.0, {.reduce = reduce}, 3.0);
-    TwoRanks ranks({7.0, 3.0});
-    EXPECT_EQ(store.epoch_metrics(ranks).find("x"), value);
+TEST(MetricStoreTest, ABadWeightIsAnError) {
+  MetricStore store(Stage::kValidate);
+  store.log("loss", 1.0, {}, 1.0);
+  EXPECT_EQ(error_text<ModelError>([&] { store.log("loss", 5.0, {.weight = -1.5}, 1.0); }),
+            "[log] \"loss\": the weight must be finite and at least 0, got -1.5.");
+  for (const double weight : {kNaN, kInf, -kInf}) {
+    EXPECT_THROW(store.log("loss", 5.0, {}, weight), ModelError);
+    EXPECT_THROW(store.log("loss", at::ones({}), {}, weight), ModelError);
+    EXPECT_THROW(store.log("new", 5.0, {.weight = weight}, 1.0), ModelError);
   }
+  EXPECT_EQ(epoch(store).find("loss"), 1.0);
+  EXPECT_FALSE(store.has("new"));
 }
 
-TEST(MetricStoreTest, ARankWithoutSamplesIsNeutral) {
-  const std::vector<std::pair<Reduce, double>> neutral = {
-      {Reduce::kSum, 0.0}, {Reduce::kMin, kInf}, {Reduce::kMax, -kInf}};
-  for (const auto& [reduce, value] : neutral) {
-    MetricStore store(Stage::kValidate);
-    store.log("x", 5.0, {.reduce = reduce}, 3.0);
-    TwoRanks ranks({value, 0.0});
-    EXPECT_EQ(store.epoch_metrics(ranks).find("x"), 5.0);
+TEST(MetricStoreTest, AConstantLossIsShownAsItIsWhileAccumulating) {
+  // B33: the loss is 2 in each of four micro-batches: a window mean or sum must not appear.
+  MetricStore store(Stage::kTrain);
+  for (int micro_batch = 0; micro_batch < 4; ++micro_batch) {
+    store.log("loss", at::full({}, 2.0), {.on_step = true, .on_epoch = true, .prog_bar = true}, 8.0);
+    store.end_step();
   }
+  EXPECT_EQ(store.step_metrics().find("loss_step"), 2.0);
+  EXPECT_EQ(store.latest(/*only_prog_bar=*/true).find("loss"), 2.0);
+  EXPECT_EQ(epoch(store).find("loss_epoch"), 2.0);
+}
+
+TEST(MetricStoreTest, NamesAreKnownWithoutReadingValues) {
+  // Meta tensors are on a device without memory: reading one throws.
+  const at::Tensor unreadable = at::ones({}, at::TensorOptions(at::kMeta));
+  MetricStore store(Stage::kTrain);
+  store.log("b", unreadable, {.prog_bar = true}, 1.0);
+  store.log("a", unreadable, {.on_epoch = true}, 1.0);
+  store.log("c", unreadable, {.prog_bar = true}, 1.0);
+  EXPECT_EQ(store.prog_bar_names(), (Names{"b", "c"}));
+  EXPECT_TRUE(store.has("a"));
+  EXPECT_FALSE(store.has("a_epoch"));
+  EXPECT_TRUE(store.shows_in_progress_bar("c"));
+  EXPECT_FALSE(store.shows_in_progress_bar("a"));
+  EXPECT_FALSE(store.shows_in_progress_bar("d"));
+  EXPECT_FALSE(store.is_on_host());
+}
+
+TEST(MetricStoreTest, AMetricIsComputedAtTheEndOfTheEpoch) {
+  MetricStore store(Stage::kTrain);
+  WholeMean mean;
+  for (const int64_t value : {2, 3, 7}) {
+    mean.update(value);
+    store.log("mean", mean, {.prog_bar = true});
+    store.end_step();
+  }
+  EXPECT_TRUE(store.step_metrics().empty());
+  EXPECT_EQ(store.latest(/*only_prog_bar=*/true).find("mean"), 4.0);
+  EXPECT_FALSE(store.is_on_host());
+  EXPECT_EQ(epoch(store).find("mean"), 4.0);
+
+  store.reset_epoch();
+  EXPECT_TRUE(epoch(store).empty());
+  EXPECT_TRUE(store.latest(false).empty());
+  mean.update(10);
+  store.log("mean", mean, {.prog_bar = true});
+  EXPECT_EQ(epoch(store).find("mean"), 10.0);
+}
+
+TEST(MetricStoreTest, AMetricThatIsNotShownIsNotComputedEarly) {
+  MetricStore store(Stage::kValidate);
+  WholeMean mean;
+  mean.update(-1);  // compute() would throw
+  store.log("mean", mean, {});
+  EXPECT_TRUE(store.latest(false).empty());
+  EXPECT_TRUE(store.is_on_host());
+  EXPECT_THROW(epoch(store), ModelError);
+}
+
+TEST(MetricStoreTest, AMetricThatSawNothingIsNaN) {
+  MetricStore store(Stage::kValidate);
+  WholeMean mean;
+  store.log("mean", mean, {});
+  EXPECT_TRUE(std::isnan(epoch(store).find("mean").value()));
+}
+
+TEST(MetricStoreTest, AMetricMayDieAfterTheReset) {
+  MetricStore store(Stage::kValidate);
+  {
+    WholeMean mean;
+    mean.update(1);
+    store.log("mean", mean, {});
+    store.reset_epoch();
+    EXPECT_EQ(mean.state().integer("count"), 0);
+  }
+  store.reset_epoch();
+  EXPECT_TRUE(epoch(store).empty());
+  WholeMean other;
+  store.log("mean", other, {});
+}
+
+TEST(MetricStoreTest, AMetricTakesOnlyTheOptionsThatMeanSomething) {
+  const std::string text =
+      "[log] \"mean\" is a metric, which has one value for the epoch and reduces itself. Leave out on_step, on_epoch, "
+      "reduce and weight.";
+  MetricStore store(Stage::kTrain);
+  WholeMean mean;
+  for (const LogOptions& options : {LogOptions{.on_step = true}, LogOptions{.on_epoch = false},
+                                    LogOptions{.reduce = Reduce::kSum}, LogOptions{.weight = 1.0}}) {
+    EXPECT_EQ(error_text<ConfigError>([&] { store.log("mean", mean, options); }), text);
+  }
+  EXPECT_FALSE(store.has("mean"));
+  store.log("mean", mean, {.on_step = false, .on_epoch = true, .logger = false});
+  EXPECT_FALSE(store.goes_to_logger("mean"));
+}
+
+TEST(MetricStoreTest, OneNameIsOneMetricOrValues) {
+  MetricStore store(Stage::kValidate);
+  WholeMean mean;
+  WholeMean other;
+  store.log("mean", mean, {});
+  store.log("value", 1.0, {}, 1.0);
+  EXPECT_EQ(error_text<ConfigError>([&] { store.log("mean", 1.0, {}, 1.0); }),
+            "[log] \"mean\" was logged before as a metric, now as a value. Use another name.");
+  EXPECT_EQ(error_text<ConfigError>([&] { store.log("value", mean, {}); }),
+            "[log] \"value\" was logged before as a value, now as a metric. Use another name.");
+  EXPECT_EQ(error_text<ConfigError>([&] { store.log("mean", other, {}); }),
+            "[log] \"mean\" was logged before with another metric in this epoch. Log one metric under one name.");
 }
 
 }  // namespace
