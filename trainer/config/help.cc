@@ -74,12 +74,14 @@ std::string trainer_choices(const std::string& option) {
 std::string usage_text() {
   return fmt::format(
       "levin: train models from a YAML file\n\n"
-      "Usage: levin COMMAND --config FILE [--config FILE2] [--KEY VALUE ...]\n\n"
+      "Usage: levin COMMAND --config FILE [--config FILE2] [--KEY VALUE ...]\n"
+      "       levin report RUN... [--output FILE]\n\n"
       "Commands:\n"
       "  fit       train, with validation, and keep checkpoints\n"
       "  validate  measure on the validation data\n"
       "  test      measure on the test data\n"
       "  predict   write predictions to a file\n"
+      "  report    draw the curves of one or several run folders in one HTML file\n"
       "  list      name the classes that a configuration can use\n"
       "  env       print what a bug report needs\n\n"
       "A dotted key overrides the file: --trainer.max_epochs 3. `levin fit --help` lists every key.\n\n{}",
