@@ -151,7 +151,9 @@ int run_command(const CliArguments& arguments) {
     return kDone;
   }
   if (arguments.is_help || command.empty()) {
-    fmt::print("{}", command.empty() ? usage_text() : command_help(program_registry()));
+    fmt::print("{}", command.empty()       ? usage_text()
+                     : command == "report" ? report_help()
+                                           : command_help(program_registry()));
     return arguments.is_help ? kDone : kWrongConfiguration;
   }
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {

@@ -106,6 +106,14 @@ std::string command_help(const Registry& registry) {
   return text;
 }
 
+std::string report_help() {
+  return "Usage: levin report RUN... [--output FILE]\n\n"
+         "Draws the curves, the configuration and what else is known of a run in one HTML file that needs no network.\n"
+         "RUN is a run folder, or the folder of an experiment for all its runs; several runs are overlaid.\n\n"
+         "  -o [ --output ] FILE  the file to write; default: report.html in the run folder, or, for several runs, in\n"
+         "                        the current folder\n";
+}
+
 std::string list_text(const Registry& registry) {
   std::string text;
   text += names_line("model", registry.modules);

@@ -55,6 +55,7 @@ Json run_to_json(const RunData& run, const Directions& directions, size_t max_po
   for (const EpochSpan& span : run.epochs) json["epochs"].push_back({span.epoch, span.first_step, span.num_steps});
   json["series"] = Json::array();
   for (const MetricSeries& series : run.metrics) {
+    if (series.values.empty()) continue;
     json["series"].push_back(series_to_json(series, direction_of(series.name, directions), max_points));
   }
   return json;

@@ -9,7 +9,7 @@
 
 namespace levin {
 
-/// One metric, compactly:
+/// One metric with at least one value, compactly:
 ///
 ///   name, quantity, stage, interval, group ("metric", "learning rate", "throughput"), better ("lower", "higher", "")
 ///   count                    points before decimation

@@ -1,6 +1,7 @@
 // One chart: a figure with a title, buttons, the drawing, a legend and notes.
 //
-// curves: {label, run (or null), style, xs or steps and epochs, values, means (or null), isHidden}
+// curves: {label, fullLabel, run (or null), style, xs or steps and epochs, values, means (or null), hasMarkers, isNoisy,
+//          isHidden, note}
 // options: {xName, isLogX, markedX}; without xName the chart follows the axis and the smoothing of `view`.
 
 const MARGIN = {top: 12, right: 14, bottom: 26};
@@ -39,24 +40,24 @@ class Chart {
     return buttons;
   }
 
-  // Curves that the reader has not switched off, with their points.
-  shown() {
-    return this.curves
-      .filter((curve) => !curve.isHidden && !(curve.run && this.view.hiddenRuns.has(curve.run.index)))
-      .map((curve) => ({curve, points: curvePoints(curve, this.view)}));
+  // Those that the reader has not switched off.
+  shownCurves() {
+    return this.curves.filter((curve) => !curve.isHidden && !(curve.run && this.view.hiddenRuns.has(curve.run.index)));
   }
 
-  fullDomain(shown) {
-    let low = Infinity;
-    let high = -Infinity;
-    for (const {points} of shown) {
-      for (const x of points.xs) {
-        if (!isDrawable(x, this.options.isLogX)) continue;
-        low = Math.min(low, x);
-        high = Math.max(high, x);
-      }
-    }
-    if (low > high) return [1, 2];
+  // Charts over steps or epochs share their axis, so that they can be compared.
+  fullDomain() {
+    const charts = this.options.xName ? [this] : this.view.charts.filter((chart) => !chart.options.xName);
+    const drawable = charts.flatMap((chart) => chart.shownCurves()).map((curve) => {
+      const xs = curveXs(curve, this.view);
+      return this.options.isLogX ? xs.filter((x) => x > 0) : xs;
+    });
+    const filled = drawable.filter((xs) => xs.length > 0);
+    if (filled.length === 0) return [1, 2];
+    let low = Math.min(...filled.map((xs) => xs[0]));
+    const high = Math.max(...filled.map((xs) => xs[xs.length - 1]));
+    // The first step that is logged is rarely step 0.
+    if (!this.options.xName && low < 0.1 * high) low = 0;
     if (low < high) return [low, high];
     return this.options.isLogX ? [low / 2, low * 2] : [low - 1, low + 1];
   }
@@ -65,11 +66,13 @@ class Chart {
     let low = Infinity;
     let high = -Infinity;
     for (const {points} of shown) {
-      points.xs.forEach((x, i) => {
-        if (x < domain[0] || x > domain[1] || !isDrawable(points.values[i], this.isLogY)) return;
-        low = Math.min(low, points.values[i]);
-        high = Math.max(high, points.values[i]);
-      });
+      // Who smooths wants to see the trend: a few spikes may then leave the chart.
+      const parts = points.smooth ? [withoutSpikes(valuesWithin(points, domain, this.isLogY)), valuesWithin(points.smooth, domain, this.isLogY)]
+                                  : [valuesWithin(points, domain, this.isLogY)];
+      for (const value of parts.flat()) {
+        low = Math.min(low, value);
+        high = Math.max(high, value);
+      }
     }
     if (low > high) return this.isLogY ? [0.1, 1] : [0, 1];
     return padDomain(low, high, this.isLogY);
@@ -79,8 +82,8 @@ class Chart {
     const width = this.frame.clientWidth;
     const height = this.frame.clientHeight;
     if (width === 0) return;
-    const shown = this.shown();
-    this.domain = this.zoom || this.fullDomain(shown);
+    const shown = this.shownCurves().map((curve) => ({curve, points: curvePoints(curve, this.view)}));
+    this.domain = this.zoom || this.fullDomain();
     const y = makeScale(...this.valueDomain(shown, this.domain), height - MARGIN.bottom, MARGIN.top, this.isLogY);
     const ticksY = makeTicks(y, height / 44);
     const left = 14 + 6.6 * Math.max(2, ...ticksY.map((tick) => tick.text.length));
@@ -129,7 +132,8 @@ class Chart {
     box.append(svg("path", {class: isFaint ? "curve faint" : "curve", d: linePath(raw), stroke: color, "stroke-dasharray": dash || null}));
     if (isFaint) {
       box.append(svg("path", {class: "curve", d: linePath(pixels(points.smooth)), stroke: color, "stroke-dasharray": dash || null}));
-    } else if (curve.hasMarkers) {
+    }
+    if (curve.hasMarkers) {
       box.append(svg("path", {d: markerPath(raw, shape), fill: color}));
     }
     return box;
@@ -183,7 +187,7 @@ class Chart {
   // Around the value that is read, or the middle; a factor below 1 comes closer.
   zoomBy(factor) {
     if (!this.geometry) return;
-    const [first, last] = this.fullDomain(this.geometry.shown);
+    const [first, last] = this.fullDomain();
     const {x} = this.geometry;
     const center = x.toPixel(this.readX === null ? x.toValue((x.toPixel(x.low) + x.toPixel(x.high)) / 2) : this.readX);
     const low = Math.max(first, x.toValue(center + (x.toPixel(x.low) - center) * factor));

@@ -26,13 +26,18 @@ function smooth(values, weight) {
   });
 }
 
+// Sorted.
+function curveXs(curve, view) {
+  return curve.xs || curve[view.axis];
+}
+
 // The points of a curve as the view wants them: {xs, values}, and the smoothed ones if there is something to smooth.
 function curvePoints(curve, view) {
-  const key = curve.xs ? "xs" : view.axis;
-  const points = {xs: curve[key], values: curve.values, smooth: null};
-  if (curve.xs || view.smoothing === 0 || curve.values.length < 4) return points;
+  const points = {xs: curveXs(curve, view), values: curve.values, smooth: null};
+  // Few points have no noise to take out, and an average would lag behind them.
+  if (!curve.isNoisy || view.smoothing === 0) return points;
   const base = curve.means || curve;
-  points.smooth = {xs: base[key], values: smooth(base.values, view.smoothing)};
+  points.smooth = {xs: curveXs(base, view), values: smooth(base.values, view.smoothing)};
   return points;
 }
 
@@ -61,6 +66,17 @@ function nearestIndex(xs, x) {
 
 function isDrawable(value, isLog) {
   return Number.isFinite(value) && (!isLog || value > 0);
+}
+
+function valuesWithin({xs, values}, [low, high], isLog) {
+  return values.filter((value, i) => xs[i] >= low && xs[i] <= high && isDrawable(value, isLog));
+}
+
+// The lowest and the highest value but for one in a hundred at each end.
+function withoutSpikes(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const numSpikes = Math.floor(sorted.length / 100);
+  return sorted.slice(numSpikes, sorted.length - numSpikes);
 }
 
 // The pixels of the points in [begin, end). Where many fall on one column of pixels, its first, lowest, highest and last

@@ -39,7 +39,7 @@ function scrollBox(label, child) {
   return el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": label}, child);
 }
 
-// columns: {title, isNumber}; rows: lists of texts or elements.
+// columns: {title, isNumber, isShort (on one line)}; rows: lists of texts or elements.
 function table(label, columns, rows, footer) {
   const cell = (content, i) => el(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, class: cellClass(columns[i])}, content);
   const head = columns.map((c) => el("th", {scope: "col", class: cellClass(c)}, c.title));
@@ -50,11 +50,16 @@ function table(label, columns, rows, footer) {
 }
 
 function cellClass(column) {
-  return column && column.isNumber ? "number" : null;
+  if (!column) return null;
+  return column.isNumber ? "number" : column.isShort ? "short" : null;
+}
+
+function isLong(value) {
+  return typeof value === "string" && value.length > 20;
 }
 
 // Names and values side by side; pairs without a value are left out.
 function facts(pairs) {
   const known = pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  return el("dl", {class: "facts"}, known.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  return el("dl", {class: "facts"}, known.map(([name, value]) => el("div", {class: isLong(value) ? "wide" : null}, el("dt", {}, name), el("dd", {}, value))));
 }

@@ -39,7 +39,7 @@ function formatTick(value, gap) {
   for (const [unit, letter] of units) {
     if (size >= unit * (unit === 1e3 ? 10 : 1)) return minus(tickDigits(size / unit, gap / unit) + letter, value);
   }
-  if (size < 1e-3) return minus(trimZeros(size.toExponential(size < gap * 10 ? 1 : 3)), value);
+  if (gap < 1e-5 && size < 0.01) return minus(trimZeros(size.toExponential(3)), value);
   return minus(tickDigits(size, gap), value);
 }
 

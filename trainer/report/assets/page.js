@@ -3,8 +3,8 @@
 const data = readData();
 const runs = data.runs;
 const isComparison = runs.length > 1;
-const view = {axis: "steps", smoothing: 0, hiddenRuns: new Set()};
-const charts = [];
+const view = {axis: "steps", smoothing: 0, hiddenRuns: new Set(), charts: []};
+const charts = view.charts;
 
 function notFiniteNote(series, label) {
   if (!series.num_not_finite) return "";
@@ -33,6 +33,7 @@ function quantityChart(quantity, members) {
     return {
       run, label, fullLabel, steps: series.steps, epochs: series.epochs, values: series.values, means: series.means,
       style: curveStyle(run, labels.indexOf(label), isComparison), hasMarkers: series.values.length <= MAX_MARKERS,
+      isNoisy: series.values.length > MAX_MARKERS && series.group !== "learning rate",
       note: notFiniteNote(series, fullLabel), isHidden: false,
     };
   });
@@ -40,7 +41,7 @@ function quantityChart(quantity, members) {
   curves.sort((a, b) => b.values.length - a.values.length);
   const element = makeChart(quantity, curves);
   const chart = charts[charts.length - 1];
-  if (labels.length > 1 || !isComparison) chart.legend.append(...labels.map((label) => legendButton(chart, label)));
+  if (labels.length > 1 || (!isComparison && labels[0] !== quantity)) chart.legend.append(...labels.map((label) => legendButton(chart, label)));
   return element;
 }
 
@@ -115,7 +116,8 @@ function toolbar() {
 }
 
 function extraCurve(title, curve, run) {
-  const points = curve.x.map((x, i) => [toNumber(x), toNumber(curve.y[i])]).sort((a, b) => a[0] - b[0]);
+  const points = curve.x.map((x, i) => [toNumber(x), toNumber(curve.y[i])]).filter(([x]) => Number.isFinite(x))
+    .sort((a, b) => a[0] - b[0]);
   const label = curve.y_name || title;
   const drawn = {run: null, label, fullLabel: label, xs: points.map((p) => p[0]), values: points.map((p) => p[1]), means: null,
                  style: curveStyle(run, 0, isComparison), hasMarkers: points.length <= MAX_MARKERS, isHidden: false};

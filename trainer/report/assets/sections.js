@@ -43,7 +43,7 @@ function overview(run) {
 function runTable(runs) {
   const known = RUN_FIELDS.filter(([, value]) => runs.some((run) => value(run) !== ""));
   if (known.length === 0) return null;
-  const columns = ["Run", ...known.map(([name]) => name)].map((title) => ({title}));
+  const columns = ["Run", ...known.map(([name]) => name)].map((title) => ({title, isShort: true}));
   const rows = runs.map((run) => [runLabel(run), ...known.map(([, value]) => value(run))]);
   return section("Runs", el("div", {class: "card"}, table("Runs", columns, rows)));
 }
@@ -69,12 +69,12 @@ function place(point) {
 function resultsOfOne(run) {
   const list = run.series.filter((series) => series.group !== "learning rate");
   if (list.length === 0) return null;
-  const columns = [{title: "Metric"}, {title: "Last", isNumber: true}, {title: "Best", isNumber: true}, {title: "Best at"},
-                   {title: "Lowest", isNumber: true}, {title: "Highest", isNumber: true}];
-  const value = (number) => number === undefined ? "" : formatNumber(number);
+  const columns = [{title: "Metric"}, {title: "Last", isNumber: true}, {title: "Best", isNumber: true}, {title: "Best at", isShort: true},
+                   {title: "Range", isNumber: true}];
+  const range = (series) => series.lowest === undefined ? "" : `${formatNumber(series.lowest, 4)} \u2026 ${formatNumber(series.highest, 4)}`;
   const rows = list.map((series) => [
-    series.name, value(series.last.value), series.best ? el("b", {}, value(series.best.value)) : "",
-    series.best ? place(series.best) : "", value(series.lowest), value(series.highest)]);
+    series.name, formatNumber(series.last.value), series.best ? el("b", {}, formatNumber(series.best.value)) : "",
+    series.best ? place(series.best) : "", range(series)]);
   return section("Results", el("div", {class: "card"}, table("Results", columns, rows)));
 }
 
@@ -153,7 +153,7 @@ function timeSplit(runs, isComparison) {
   const bars = split.map((run) => el("div", {class: "split"}, isComparison ? el("div", {class: "split-name"}, run.label) : null,
     el("div", {class: "bar", "aria-hidden": "true"}, run.record.time_split.map((part) => el("span", {
       style: `width: ${100 * toNumber(part.share)}%; ${color(part.name)}`, title: `${part.name} ${formatShare(toNumber(part.share))}`},
-      toNumber(part.share) >= 0.09 ? formatShare(toNumber(part.share)) : "")))));
+      toNumber(part.share) >= 0.06 ? formatShare(toNumber(part.share)) : "")))));
   const part = (run, name) => run.record.time_split.find((p) => p.name === name);
   const text = (p) => p ? `${formatShare(toNumber(p.share))} (${formatSeconds(toNumber(p.seconds))})` : "";
   const columns = [{title: "Part"}, ...split.map((run) => ({title: isComparison ? run.label : "Share of the step (in all)", isNumber: true}))];
