@@ -3,8 +3,8 @@
 namespace levin {
 
 /// The files of assets/ (see BUILD), so that the program needs no files beside it.
-extern const char* const kPageHtml;    ///< With the places {{title}}, {{style}}, {{data}} and {{script}}.
-extern const char* const kPageStyle;   ///< CSS.
-extern const char* const kPageScript;  ///< JavaScript.
+const char* page_html();    ///< With the places {{title}}, {{style}}, {{data}} and {{script}}.
+const char* page_style();   ///< CSS.
+const char* page_script();  ///< JavaScript.
 
 }  // namespace levin

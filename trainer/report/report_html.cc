@@ -65,10 +65,10 @@ std::string report_html(const std::vector<RunData>& runs, const ReportOptions& o
   if (runs.empty()) throw ConfigError("[report] a report needs at least one run.");
   const std::string written_at = options.written_at.empty() ? utc_time() : options.written_at;
   const Parts parts = {{{"title", escape_html(page_title(runs))},
-                        {"style", kPageStyle},
+                        {"style", page_style()},
                         {"data", report_json(runs, written_at, options.max_points)},
-                        {"script", kPageScript}}};
-  return fill_in(kPageHtml, parts);
+                        {"script", page_script()}}};
+  return fill_in(page_html(), parts);
 }
 
 }  // namespace levin

@@ -78,6 +78,7 @@ fs::path write_report(const std::vector<fs::path>& paths, const std::optional<fs
   if (paths.empty()) throw ConfigError("report needs at least one run folder: levin report RUN...");
   const std::vector<fs::path> folders = find_runs(paths);
   std::vector<RunData> runs;
+  runs.reserve(folders.size());
   for (const fs::path& folder : folders) runs.push_back(read_run(folder));
   fs::path file = runs.size() == 1 ? folders.front() / "report.html" : fs::path("report.html");
   if (output) file = *output;

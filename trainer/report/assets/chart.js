@@ -4,6 +4,7 @@
 //          isHidden, note}
 // options: {xName, isLogX, markedX}; without xName the chart follows the axis and the smoothing of `view`.
 
+const MAX_NOTES = 3;
 const MARGIN = {top: 12, right: 14, bottom: 26};
 
 class Chart {
@@ -174,6 +175,7 @@ class Chart {
     this.buttons.reset.hidden = this.zoom === null;
     this.buttons.out.disabled = this.zoom === null;
     const texts = this.curves.map((curve) => curve.note).filter(Boolean);
+    if (texts.length > MAX_NOTES) texts.splice(MAX_NOTES, Infinity, `So have ${plural(texts.length - MAX_NOTES, "other curve")}.`);
     const hasHiddenValues = this.isLogY && this.geometry.shown.some(({points}) => points.values.some((value) => value <= 0));
     if (hasHiddenValues) texts.push("Values that are not positive have no place on a logarithmic axis.");
     this.note.textContent = texts.join(" ");

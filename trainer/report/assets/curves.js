@@ -64,8 +64,11 @@ function nearestIndex(xs, x) {
   return i > 0 && x - xs[i - 1] <= xs[i] - x ? i - 1 : i;
 }
 
+// Differences of larger values are infinite.
+const MAX_DRAWABLE = 1e300;
+
 function isDrawable(value, isLog) {
-  return Number.isFinite(value) && (!isLog || value > 0);
+  return Math.abs(value) <= MAX_DRAWABLE && (!isLog || value > 0);
 }
 
 function valuesWithin({xs, values}, [low, high], isLog) {

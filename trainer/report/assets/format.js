@@ -35,6 +35,7 @@ function formatTick(value, gap) {
   const size = Math.abs(value);
   const zero = size < gap * 1e-6;
   if (zero) return "0";
+  if (size >= 1e12) return minus(trimZeros(size.toExponential(2)), value);
   const units = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
   for (const [unit, letter] of units) {
     if (size >= unit * (unit === 1e3 ? 10 : 1)) return minus(tickDigits(size / unit, gap / unit) + letter, value);

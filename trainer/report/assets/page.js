@@ -8,7 +8,7 @@ const charts = view.charts;
 
 function notFiniteNote(series, label) {
   if (!series.num_not_finite) return "";
-  return `${label}: ${plural(series.num_not_finite, "value")} NaN or infinite (\u00d7), the first at step ${groupThousands(series.first_not_finite)}.`;
+  return `${label} has ${plural(series.num_not_finite, "value")} that ${series.num_not_finite === 1 ? "is" : "are"} NaN or infinite (\u00d7), first at step ${groupThousands(series.first_not_finite)}.`;
 }
 
 function makeChart(title, curves, options) {
