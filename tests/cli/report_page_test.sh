@@ -30,7 +30,7 @@ check() {
   local log=$1.log dom
   { cat "$1" && echo "<script>" && cat "$checks" && echo "</script>"; } >"$1.checked.html"
   dom=$(timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$TEST_TMPDIR/profile" \
-    --window-size=1280,900 --virtual-time-budget=10000 --enable-logging=stderr --dump-dom "file://$PWD/$1.checked.html" 2>"$log")
+    --window-size=1280,5000 --virtual-time-budget=10000 --enable-logging=stderr --dump-dom "file://$PWD/$1.checked.html" 2>"$log")
   if grep 'CONSOLE' "$log"; then
     echo "$1: the browser complains"
     return 1

@@ -1,6 +1,6 @@
 #include "trainer/report/report_html.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -12,8 +12,6 @@ namespace levin {
 namespace {
 
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -33,6 +31,7 @@ RunData run_of(const std::string& metric, const std::vector<double>& values) {
   return run;
 }
 
+// Compared as a number, since a page is too long to be printed when a test fails.
 size_t count(const std::string& text, const std::string& part) {
   size_t number = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++number;
@@ -126,12 +125,10 @@ TEST(ReportHtmlTest, NothingFromARunIsTakenForMarkup) {
   run.record = RunRecord{.experiment = evil, .error = evil};
   run.record->sections = {{.title = evil, .text = evil}};
   const std::string page = report_html({run});
-  EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
-  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
-  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  for (const char* part : {"alert(1)</script>", "<script>alert", "<img"}) EXPECT_EQ(count(page, part), 0u) << part;
   EXPECT_EQ(count(page, "<script"), 2u);
   EXPECT_EQ(count(page, "</script>"), 2u);
-  EXPECT_THAT(page, HasSubstr("<title>&lt;/script&gt;"));
+  EXPECT_EQ(count(page, "<title>&lt;/script&gt;"), 1u);
   const json data = json::parse(data_text(page));
   EXPECT_EQ(data["runs"][0]["name"], evil);
   EXPECT_EQ(data["runs"][0]["record"]["error"], evil);
@@ -141,7 +138,7 @@ TEST(ReportHtmlTest, PlacesOfThePageInTextsOfARunStay) {
   RunData run = run_of("{{script}}", {1.0});
   run.name = "{{data}}";
   const std::string page = report_html({run});
-  EXPECT_THAT(page, HasSubstr("<title>{{data}}"));
+  EXPECT_EQ(count(page, "<title>{{data}}"), 1u);
   EXPECT_EQ(json::parse(data_text(page))["runs"][0]["series"][0]["name"], "{{script}}");
 }
 
@@ -157,7 +154,7 @@ TEST(ReportHtmlTest, PageLoadsNothing) {
   EXPECT_EQ(count(page, "https:"), 0u);
   EXPECT_EQ(count(page, "default-src 'none'"), 1u);
   for (const char* loader : {"src=", "<link", "@import", "url(", "fetch(", "import("}) {
-    EXPECT_THAT(page, Not(HasSubstr(loader)));
+    EXPECT_EQ(count(page, loader), 0u) << loader;
   }
 }
 

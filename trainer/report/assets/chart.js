@@ -23,7 +23,24 @@ class Chart {
       this.frame, this.legend, this.note);
     listenToPointer(this);
     listenToKeys(this);
-    new ResizeObserver(() => this.draw()).observe(this.frame);
+    this.drawWhenNear();
+  }
+
+  // Drawing takes time where there are many points, so a chart far from what is seen waits for its turn.
+  drawWhenNear() {
+    this.isNear = false;
+    this.isStale = true;
+    new IntersectionObserver((entries) => {
+      this.isNear = entries[entries.length - 1].isIntersecting;
+      if (this.isNear && this.isStale) this.draw();
+    }, {rootMargin: "400px"}).observe(this.frame);
+    new ResizeObserver(() => {
+      if (!this.geometry || this.frame.clientWidth !== this.geometry.width) this.draw();
+    }).observe(this.frame);
+    window.addEventListener("beforeprint", () => {
+      this.isNear = true;
+      this.draw();
+    });
   }
 
   makeButtons() {
@@ -82,7 +99,8 @@ class Chart {
   draw() {
     const width = this.frame.clientWidth;
     const height = this.frame.clientHeight;
-    if (width === 0) return;
+    this.isStale = !this.isNear || width === 0;
+    if (this.isStale) return;
     const shown = this.shownCurves().map((curve) => ({curve, points: curvePoints(curve, this.view)}));
     this.domain = this.zoom || this.fullDomain();
     const y = makeScale(...this.valueDomain(shown, this.domain), height - MARGIN.bottom, MARGIN.top, this.isLogY);

@@ -156,7 +156,6 @@ function fillPage() {
   ];
   document.getElementById("report").replaceChildren(...parts.filter(Boolean));
   document.getElementById("foot").append(`Levin ${data.version}, written ${formatTime(data.written_at)}`);
-  drawAll();
 }
 
 fillPage();
