@@ -1,7 +1,7 @@
 // From the points of a curve to what is drawn.
 
 const NUM_COLORS = 7;
-const DASHES = ["", "7 4", "2 4", "9 3 2 3", "14 4"];
+const DASHES = ["", "7 4", "2 4", "9 3 2 3", "14 4", "9 3 2 3 2 3"];
 const MAX_MARKERS = 60;
 
 // Several runs: a run has a colour and a dash, a stage its markers. One run: each curve has a colour.

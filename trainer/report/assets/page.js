@@ -147,11 +147,10 @@ function fillPage() {
   const hasCurves = runs.some((run) => run.series.length > 0);
   const parts = [
     ...notices(runs, isComparison),
-    isComparison ? runTable(runs) : overview(runs[0]),
-    isComparison ? resultsOfSeveral(runs) : resultsOfOne(runs[0]),
+    ...(isComparison ? [resultsOfSeveral(runs)] : [overview(runs[0]), resultsOfOne(runs[0])]),
     hasCurves ? toolbar() : null,
     chartGroup("Metrics", "metric"), chartGroup("Learning rate", "learning rate"), chartGroup("Throughput", "throughput"),
-    timeSplit(runs, isComparison), ...extraSections(),
+    timeSplit(runs, isComparison), ...extraSections(), isComparison ? runTable(runs) : null,
     configuration(runs, isComparison), modelSummary(runs, isComparison), environment(runs, isComparison),
   ];
   document.getElementById("report").replaceChildren(...parts.filter(Boolean));
