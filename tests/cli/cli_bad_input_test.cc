@@ -246,13 +246,15 @@ TEST_F(CliBadInputTest, OutputThatCannotBeWritten) {
 TEST_F(CliBadInputTest, OptionOfAnotherCommand) {
   expect_fit_error({"--checkpoint", "best"}, kWrongConfiguration,
                    "--checkpoint is for validate, test and predict, not for fit.");
-  expect_fit_error({"--output", "p.csv"}, kWrongConfiguration, "--output is for predict, not for fit.");
+  expect_fit_error({"--output", "p.csv"}, kWrongConfiguration, "--output is for predict and report, not for fit.");
+  expect_fit_error({"test"}, kWrongConfiguration,
+                   "fit takes options only, got \"test\". A configuration is given with --config FILE.");
 }
 
 TEST_F(CliBadInputTest, UnknownCommandOrOption) {
   expect_error(levin({"fitt"}), kWrongConfiguration, "there is no command \"fitt\"; did you mean \"fit\"?");
   expect_error(levin({"optimise"}), kWrongConfiguration,
-               "there is no command \"optimise\"; known: fit, validate, test, predict, list, env");
+               "there is no command \"optimise\"; known: fit, validate, test, predict, report, list, env");
   expect_error(levin({"fit", "--epochs", "3"}), kWrongConfiguration,
                "unrecognised option '--epochs'. See levin --help.");
 }

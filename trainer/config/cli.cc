@@ -22,6 +22,7 @@
 #include "trainer/core/lightning_module.h"
 #include "trainer/core/version.h"
 #include "trainer/find_checkpoint.h"
+#include "trainer/report/write_report.h"
 #include "trainer/trainer.h"
 
 namespace levin {
@@ -120,25 +121,39 @@ void run_predict(const CliArguments& arguments, const RunConfig& config) {
   fmt::print("predictions              {}\n", file.string());
 }
 
+void run_report(const CliArguments& arguments) {
+  const auto file = write_report({arguments.paths.begin(), arguments.paths.end()}, arguments.output);
+  fmt::print("report                   {}\n", file.string());
+}
+
 void check_options(const CliArguments& arguments) {
   const std::string& command = arguments.command;
   if (arguments.checkpoint && command != "validate" && command != "test" && command != "predict") {
     throw ConfigError(fmt::format("--checkpoint is for validate, test and predict, not for {}.", command));
   }
-  if (arguments.output && command != "predict") {
-    throw ConfigError(fmt::format("--output is for predict, not for {}.", command));
+  if (arguments.output && command != "predict" && command != "report") {
+    throw ConfigError(fmt::format("--output is for predict and report, not for {}.", command));
+  }
+  if (!arguments.paths.empty() && command != "report") {
+    throw ConfigError(fmt::format("{} takes options only, got \"{}\". A configuration is given with --config FILE.",
+                                  command, arguments.paths.front()));
+  }
+  if (command == "report" && !(arguments.config_files.empty() && arguments.overrides.empty())) {
+    throw ConfigError("report takes run folders and --output FILE, no configuration.");
   }
 }
 
 int run_command(const CliArguments& arguments) {
-  static const std::vector<std::string> kCommands = {"fit", "validate", "test", "predict", "list", "env"};
+  static const std::vector<std::string> kCommands = {"fit", "validate", "test", "predict", "report", "list", "env"};
   const std::string& command = arguments.command;
   if (arguments.is_version) {
     fmt::print("levin {}\n", kVersion);
     return kDone;
   }
   if (arguments.is_help || command.empty()) {
-    fmt::print("{}", command.empty() ? usage_text() : command_help(program_registry()));
+    fmt::print("{}", command.empty()       ? usage_text()
+                     : command == "report" ? report_help()
+                                           : command_help(program_registry()));
     return arguments.is_help ? kDone : kWrongConfiguration;
   }
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
@@ -149,6 +164,8 @@ int run_command(const CliArguments& arguments) {
     fmt::print("{}", list_text(program_registry()));
   } else if (command == "env") {
     fmt::print("{}", environment_report());
+  } else if (command == "report") {
+    run_report(arguments);
   } else {
     const RunConfig config = load_config(arguments);
     if (command == "fit") run_fit(config);

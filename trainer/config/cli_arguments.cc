@@ -20,9 +20,9 @@ po::options_description make_options() {
       ("config,c", po::value<std::vector<std::string>>()->composing(),
        "YAML file; later files override earlier ones")  //
       ("checkpoint", po::value<std::string>(),
-       "validate, test, predict: a checkpoint folder, or \"best\" (default) or \"last\" of the newest run")  //
-      ("output,o", po::value<std::string>(), "predict: file to write, .safetensors or .csv")                 //
-      ("help,h", "show every key with its default")                                                          //
+       "validate, test, predict: a checkpoint folder, or \"best\" (default) or \"last\" of the newest run")          //
+      ("output,o", po::value<std::string>(), "predict: file to write, .safetensors or .csv; report: file to write")  //
+      ("help,h", "show every key with its default")                                                                  //
       ("version", "show the version");
   return options;
 }
@@ -63,9 +63,9 @@ std::optional<std::string> text_of(const po::variables_map& values, const char* 
 CliArguments parse_cli_arguments(const std::vector<std::string>& arguments) {
   CliArguments result;
   po::options_description options = make_options();
-  options.add_options()("command", po::value<std::string>());
+  options.add_options()("command", po::value<std::string>())("path", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
-  positional.add("command", 1);
+  positional.add("command", 1).add("path", -1);
   po::variables_map values;
   try {
     const std::vector<std::string> rest = take_overrides(arguments, result);
@@ -78,6 +78,7 @@ CliArguments parse_cli_arguments(const std::vector<std::string>& arguments) {
   result.output = text_of(values, "output");
   result.is_help = values.count("help") > 0;
   result.is_version = values.count("version") > 0;
+  if (values.count("path") > 0) result.paths = values["path"].as<std::vector<std::string>>();
   if (values.count("config") > 0) result.config_files = values["config"].as<std::vector<std::string>>();
   return result;
 }

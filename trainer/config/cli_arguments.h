@@ -9,7 +9,8 @@ namespace levin {
 
 /// A command line, taken apart.
 struct CliArguments {
-  std::string command = {};  ///< Empty if there is none.
+  std::string command = {};             ///< Empty if there is none.
+  std::vector<std::string> paths = {};  ///< Words behind the command that belong to no option: the runs of a report.
   std::vector<std::string> config_files = {};
   /// Dotted key and its value as YAML text, in order: {"trainer.max_epochs", "3"}.
   std::vector<std::pair<std::string, std::string>> overrides = {};

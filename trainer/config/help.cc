@@ -74,12 +74,14 @@ std::string trainer_choices(const std::string& option) {
 std::string usage_text() {
   return fmt::format(
       "levin: train models from a YAML file\n\n"
-      "Usage: levin COMMAND --config FILE [--config FILE2] [--KEY VALUE ...]\n\n"
+      "Usage: levin COMMAND --config FILE [--config FILE2] [--KEY VALUE ...]\n"
+      "       levin report RUN... [--output FILE]\n\n"
       "Commands:\n"
       "  fit       train, with validation, and keep checkpoints\n"
       "  validate  measure on the validation data\n"
       "  test      measure on the test data\n"
       "  predict   write predictions to a file\n"
+      "  report    draw the curves of one or several run folders in one HTML file\n"
       "  list      name the classes that a configuration can use\n"
       "  env       print what a bug report needs\n\n"
       "A dotted key overrides the file: --trainer.max_epochs 3. `levin fit --help` lists every key.\n\n{}",
@@ -102,6 +104,14 @@ std::string command_help(const Registry& registry) {
   describe_classes("callbacks", registry.callbacks, text);
   describe_classes("logger", registry.loggers, text);
   return text;
+}
+
+std::string report_help() {
+  return "Usage: levin report RUN... [--output FILE]\n\n"
+         "Draws the curves, the configuration and what else is known of a run in one HTML file that needs no network.\n"
+         "RUN is a run folder, or the folder of an experiment for all its runs; several runs are overlaid.\n\n"
+         "  -o [ --output ] FILE  the file to write; default: report.html in the run folder, or, for several runs, in\n"
+         "                        the current folder\n";
 }
 
 std::string list_text(const Registry& registry) {

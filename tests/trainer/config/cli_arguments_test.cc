@@ -61,9 +61,12 @@ TEST(CliArgumentsTest, UnknownOptionIsAnError) {
   EXPECT_EQ(parse_error({"fit", "--max_epochs", "3"}), "unrecognised option '--max_epochs'. See levin --help.");
 }
 
-TEST(CliArgumentsTest, SecondCommandIsAnError) {
-  EXPECT_EQ(parse_error({"fit", "test"}),
-            "too many positional options have been specified on the command line. See levin --help.");
+TEST(CliArgumentsTest, WordsBehindTheCommandArePaths) {
+  const CliArguments arguments = parse_cli_arguments({"report", "runs/a", "-o", "a.html", "runs/b"});
+  EXPECT_EQ(arguments.command, "report");
+  EXPECT_EQ(arguments.paths, (std::vector<std::string>{"runs/a", "runs/b"}));
+  EXPECT_EQ(arguments.output, "a.html");
+  EXPECT_TRUE(parse_cli_arguments({"fit"}).paths.empty());
 }
 
 }  // namespace
