@@ -1,7 +1,5 @@
 #include "trainer/core/optimizers.h"
 
-#include <fmt/format.h>
-
 #include "trainer/core/error.h"
 
 namespace levin {
@@ -18,10 +16,7 @@ std::vector<double> learning_rates(const Optimizer& optimizer) {
 
 Optimizers& Optimizers::add(std::unique_ptr<Optimizer> optimizer, ScheduleConfig schedule) {
   if (optimizer == nullptr) throw ConfigError("[Optimizers] an optimizer must be given, got nullptr.");
-  if (schedule.frequency < 1) {
-    throw ConfigError(
-        fmt::format("[Optimizers] the frequency of a schedule must be >= 1, got {}.", schedule.frequency));
-  }
+  check_schedule(schedule);
   std::vector<double> base_learning_rates = learning_rates(*optimizer);
   entries_.push_back({std::move(optimizer), std::move(schedule), std::move(base_learning_rates)});
   return *this;

@@ -35,7 +35,7 @@ class Optimizers {
     add(std::move(optimizer), std::move(schedule));
   }
 
-  /// Errors: ConfigError if there is no optimizer, or the schedule's frequency is < 1.
+  /// Errors: ConfigError if there is no optimizer, or as check_schedule() says.
   Optimizers& add(std::unique_ptr<Optimizer> optimizer, ScheduleConfig schedule = {});
   template <std::derived_from<Schedule> S>
   Optimizers& add(std::unique_ptr<Optimizer> optimizer, std::shared_ptr<S> schedule) {

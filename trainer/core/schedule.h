@@ -52,6 +52,9 @@ struct ScheduleConfig {
   bool strict = true;        ///< A missing metric is an error; false: the schedule then observes nothing.
 };
 
+/// Errors: ConfigError if frequency is < 1, or there is no monitor and the schedule needs one.
+void check_schedule(const ScheduleConfig& config);
+
 /// Makes a new schedule for each optimizer. Used where YAML or the Trainer's parts name it instead of the module.
 using ScheduleFactory = std::function<ScheduleConfig()>;
 

@@ -18,6 +18,10 @@ struct HalfLr : Schedule {
   double learning_rate(double base_lr, int64_t /*step*/) const override { return base_lr / 2; }
 };
 
+struct NeedsMetric : HalfLr {
+  bool needs_metric() const override { return true; }
+};
+
 // A user's optimizer whose options have no learning rate.
 struct PlainOptions : torch::optim::OptimizerCloneableOptions<PlainOptions> {};
 struct PlainOptimizer : Optimizer {
@@ -51,11 +55,17 @@ TEST(OptimizersTest, OptionsWithoutLearningRateHaveNoBase) {
   EXPECT_TRUE(optimizers.base_learning_rates(0).empty());
 }
 
+TEST(OptimizersTest, AScheduleThatObservesNeedsAMonitor) {
+  EXPECT_EQ(error_text<ConfigError>([] { Optimizers(sgd(1), std::make_shared<NeedsMetric>()); }),
+            "[schedule] monitor must name the metric that the schedule observes, got none.");
+  EXPECT_EQ(Optimizers(sgd(1), {.schedule = std::make_shared<NeedsMetric>(), .monitor = "val_loss"}).size(), 1u);
+}
+
 TEST(OptimizersTest, NoOptimizerAndNoFrequencyAreErrors) {
   EXPECT_EQ(error_text<ConfigError>([] { Optimizers().add(nullptr); }),
             "[Optimizers] an optimizer must be given, got nullptr.");
   EXPECT_EQ(error_text<ConfigError>([] { Optimizers().add(sgd(1), {.frequency = 0}); }),
-            "[Optimizers] the frequency of a schedule must be >= 1, got 0.");
+            "[schedule] frequency must be >= 1, got 0.");
 }
 
 TEST(OptimizerFactoryTest, TakesFunctionsOfTensorsAndOfNamedParameters) {
