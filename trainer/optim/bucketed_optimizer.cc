@@ -41,7 +41,7 @@ void BucketedOptimizer::Bucket::set_state(size_t k, size_t i, const at::Tensor& 
   owners[i]->tensors[k] = tensor;
 }
 
-void BucketedOptimizer::Bucket::for_ranges(const std::function<void(size_t, size_t)>& kernel) const {
+void BucketedOptimizer::Bucket::for_ranges(c10::function_ref<void(size_t, size_t)> kernel) const {
   if (num_large > 0) kernel(0, num_large);
   const auto begin = static_cast<int64_t>(num_large);
   const auto end = static_cast<int64_t>(params.size());

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <c10/util/FunctionRef.h>
 #include <torch/optim/optimizer.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -59,7 +59,7 @@ class BucketedOptimizer : public torch::optim::Optimizer {
     /// Calls kernel(begin, count) for ranges of the parameters: once on a device. LibTorch's fused CPU kernels start
     /// all threads for each tensor, however small, which costs more than the work in it; so small tensors are handed
     /// out to the threads here. The kernel must not depend on gradient mode or on other ranges.
-    void for_ranges(const std::function<void(size_t begin, size_t count)>& kernel) const;
+    void for_ranges(c10::function_ref<void(size_t begin, size_t count)> kernel) const;
 
     /// Makes tensor k of the state of parameter i.
     void set_state(size_t k, size_t i, const at::Tensor& tensor);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "trainer/core/batch.h"
@@ -67,22 +68,31 @@ Muon::Muon(const std::vector<Group>& groups, const Options& options) : Optimizer
   }
 }
 
-std::vector<Muon::Group> Muon::groups_of(const NamedParameters& parameters, const Options& options) {
+std::vector<Muon::Group> Muon::groups_of(const NamedParameters& parameters, const Options& options,
+                                         const std::vector<std::string>& no_decay) {
   check_optimizer("Muon", options);
   const std::vector<bool> named = match_names("Muon", "adamw_parameters", options.adamw_parameters, parameters);
-  std::vector<at::Tensor> hidden, others;
+  const std::vector<bool> undecayed = match_names("Muon", "no_decay", no_decay, parameters);
+  std::array<std::array<std::vector<at::Tensor>, 2>, 2> tensors;  // [is AdamW's][is without decay]
   for (size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& tensor = parameters[i].second;
-    (tensor.dim() == 2 && !named[i] ? hidden : others).push_back(tensor);
+    const bool is_adamw = tensor.dim() != 2 || named[i];
+    tensors[is_adamw ? 1 : 0][undecayed[i] ? 1 : 0].push_back(tensor);
   }
+  MuonOptions muon = options;
+  AdamWOptions adamw{.lr = options.adamw_lr.value_or(options.lr),
+                     .betas = options.adamw_betas,
+                     .eps = options.adamw_eps,
+                     .weight_decay = options.adamw_weight_decay};
   std::vector<Group> groups;
-  if (!hidden.empty()) groups.emplace_back(hidden, std::make_unique<GroupOptions<MuonOptions>>(options));
-  if (others.empty()) return groups;
-  groups.emplace_back(
-      others, std::make_unique<GroupOptions<AdamWOptions>>(AdamWOptions{.lr = options.adamw_lr.value_or(options.lr),
-                                                                        .betas = options.adamw_betas,
-                                                                        .eps = options.adamw_eps,
-                                                                        .weight_decay = options.adamw_weight_decay}));
+  for (size_t decay = 0; decay < 2; ++decay) {
+    if (decay == 1) muon.weight_decay = adamw.weight_decay = 0.0;
+    const auto add = [&](const std::vector<at::Tensor>& members, auto group_options) {
+      if (!members.empty()) groups.emplace_back(members, std::move(group_options));
+    };
+    add(tensors[0][decay], std::make_unique<GroupOptions<MuonOptions>>(muon));
+    add(tensors[1][decay], std::make_unique<GroupOptions<AdamWOptions>>(adamw));
+  }
   return groups;
 }
 

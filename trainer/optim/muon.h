@@ -25,8 +25,10 @@ class Muon final : public OptimizerWith<MuonOptions> {
   /// A group with GroupOptions<AdamWOptions> is AdamW's; the parameters of the others must be 2-D.
   explicit Muon(const std::vector<Group>& groups, const Options& options = {});
 
-  /// Muon's group and AdamW's; a group without parameters is left out.
-  static std::vector<Group> groups_of(const NamedParameters& parameters, const Options& options);
+  /// Muon's group and AdamW's, and of each one without weight decay for the names that match no_decay. A group without
+  /// parameters is left out.
+  static std::vector<Group> groups_of(const NamedParameters& parameters, const Options& options,
+                                      const std::vector<std::string>& no_decay = {});
 
   const std::vector<std::string>& state_names() const override;
   std::vector<at::Tensor> initial_state(const at::Tensor& parameter, const AnyGroupOptions& options) const override;
