@@ -8,6 +8,7 @@
 #include "trainer/core/error.h"
 #include "trainer/core/lightning_data_module.h"
 #include "trainer/core/lightning_module.h"
+#include "trainer/core/named_parameters.h"
 #include "trainer/core/random.h"
 #include "trainer/eval_loop.h"
 #include "trainer/fit_loop.h"
@@ -138,7 +139,7 @@ FitResult Trainer::fit(LightningModule& module, LightningDataModule& data) {
 FitResult Trainer::fit(LightningModule& module, DataLoader& train_loader, DataLoader* val_loader) {
   place(module, {});
   Optimizers optimizers =
-      run_->parts.optimizer ? run_->parts.optimizer(module.parameters()) : module.configure_optimizers();
+      run_->parts.optimizer ? run_->parts.optimizer(named_parameters(module)) : module.configure_optimizers();
   drop_repeated_parameters(optimizers);
   attach(train_loader);
   if (val_loader != nullptr) attach(*val_loader);

@@ -101,6 +101,7 @@ std::string command_help(const Registry& registry) {
   describe_classes("model", registry.modules, text);
   describe_classes("data", registry.data_modules, text);
   describe_classes("optimizer", registry.optimizers, text);
+  describe_classes("scheduler", registry.schedulers, text);
   describe_classes("callbacks", registry.callbacks, text);
   describe_classes("logger", registry.loggers, text);
   return text;
@@ -119,6 +120,7 @@ std::string list_text(const Registry& registry) {
   text += names_line("model", registry.modules);
   text += names_line("data", registry.data_modules);
   text += names_line("optimizer", registry.optimizers);
+  text += names_line("scheduler", registry.schedulers);
   text += names_line("callbacks", registry.callbacks);
   text += names_line("logger", registry.loggers);
   for (const char* option : {"accelerator", "strategy", "precision"}) text += trainer_choices(option);

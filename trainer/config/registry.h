@@ -5,6 +5,7 @@
 #include "callbacks/callback.h"
 #include "callbacks/loggers/logger.h"
 #include "trainer/config/class_table.h"
+#include "trainer/config/schedule_keys.h"
 #include "trainer/core/lightning_data_module.h"
 #include "trainer/core/optimizers.h"
 
@@ -20,6 +21,7 @@ struct Registry {
   ClassTable<LightningModule> modules{"model"};
   ClassTable<LightningDataModule> data_modules{"data module"};
   ClassTable<OptimizerFactory> optimizers{"optimizer"};
+  ClassTable<ScheduleFactory> schedulers{"scheduler"};
   ClassTable<Callback> callbacks{"callback"};
   ClassTable<Logger> loggers{"logger"};
 };
@@ -30,7 +32,7 @@ void add_builtin_classes(Registry& registry);
 /// The registry of this program, with the built-in classes in it. Register from one thread, before it is used.
 Registry& program_registry();
 
-/// Errors of all four: ConfigError if the name is taken.
+/// Errors of all five: ConfigError if the name is taken.
 template <class T>
 void register_module(const std::string& name) {
   program_registry().modules.add<T>(name);
@@ -38,6 +40,10 @@ void register_module(const std::string& name) {
 template <class T>
 void register_data_module(const std::string& name) {
   program_registry().data_modules.add<T>(name);
+}
+template <class T>
+void register_scheduler(const std::string& name) {
+  add_schedule<T>(program_registry().schedulers, name);
 }
 template <class T>
 void register_callback(const std::string& name) {

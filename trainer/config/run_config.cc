@@ -4,8 +4,8 @@
 
 #include <sstream>
 
+#include "trainer/config/class_section.h"
 #include "trainer/config/effective_config.h"
-#include "trainer/config/nearest_name.h"
 #include "trainer/config/option_reader.h"
 #include "trainer/config/option_writer.h"
 #include "trainer/config/yaml.h"
@@ -13,8 +13,6 @@
 
 namespace levin {
 namespace {
-
-constexpr const char* kClassKey = "class";
 
 /// The keys of the root. Only `seed` is a field; the others are sections.
 struct RootOptions {
@@ -43,7 +41,7 @@ class SectionReader {
       // A section that is not there is in no line.
       problems_.add(section != nullptr ? section->location : ConfigLocation{.source = root_.location.source},
                     fmt::format("the section \"{}\" is missing: name a class in it", key));
-    } else if (auto read = read_class(*section, key, table)) {
+    } else if (auto read = read_class(*section, key, table, problems_)) {
       prepared = *std::move(read);
     }
   }
@@ -52,7 +50,7 @@ class SectionReader {
   std::optional<PreparedClass<Base>> optional_class(const std::string& key, const ClassTable<Base>& table) {
     const ConfigValue* section = root_.find(key);
     if (section == nullptr || section->is_null()) return std::nullopt;
-    return read_class(*section, key, table);
+    return read_class(*section, key, table, problems_);
   }
 
   /// One class, or a list of them.
@@ -62,11 +60,11 @@ class SectionReader {
     const ConfigValue* section = root_.find(key);
     if (section == nullptr || section->is_null()) return result;
     if (!section->is_list()) {
-      if (auto read = read_class(*section, key, table)) result.push_back(*std::move(read));
+      if (auto read = read_class(*section, key, table, problems_)) result.push_back(*std::move(read));
       return result;
     }
     for (size_t i = 0; i < section->items.size(); ++i) {
-      if (auto read = read_class(section->items[i], fmt::format("{}[{}]", key, i), table)) {
+      if (auto read = read_class(section->items[i], fmt::format("{}[{}]", key, i), table, problems_)) {
         result.push_back(*std::move(read));
       }
     }
@@ -82,30 +80,6 @@ class SectionReader {
     for (std::string word; named == nullptr && section != nullptr && words >> word;) named = section->find(word);
     if (named != nullptr && !named->location.source.empty()) where = named->location;
     problems_.add(where, "trainer: " + problem);
-  }
-
-  template <class Base>
-  std::optional<PreparedClass<Base>> read_class(const ConfigValue& section, const std::string& path,
-                                                const ClassTable<Base>& table) {
-    const ConfigValue* name = section.is_map() ? section.find(kClassKey) : &section;
-    if (name == nullptr || !name->is_scalar()) {
-      problems_.add(section.location, fmt::format("{} must name a class: \"class: {}\"", path,
-                                                  table.entries().empty() ? "Name" : table.entries().front().name));
-      return std::nullopt;
-    }
-    const auto* entry = table.find(name->scalar);
-    if (entry == nullptr) {
-      const std::string hint =
-          table.entries().empty() ? "; none is registered" : suggest_name(name->scalar, table.names());
-      problems_.add(name->location,
-                    fmt::format("{}: there is no {} called \"{}\"{}", path, table.what(), name->scalar, hint));
-      return std::nullopt;
-    }
-    static const ConfigValue kNoOptions;
-    OptionReader reader(section.is_map() ? section : kNoOptions, path, problems_, {kClassKey});
-    PreparedClass<Base> prepared = entry->prepare(reader);
-    reader.finish();
-    return prepared;
   }
 
   const ConfigValue& root_;
@@ -124,15 +98,6 @@ bool read_logger_switch(const ConfigValue& root, ConfigProblems& problems) {
 }
 
 template <class Base>
-ConfigValue write_class(const PreparedClass<Base>& prepared) {
-  ConfigValue map = ConfigValue::of_map();
-  map.at_key(kClassKey, {}) = text_value(prepared.name);
-  OptionWriter writer(map);
-  prepared.visit_options(writer);
-  return map;
-}
-
-template <class Base>
 ConfigValue write_classes(const std::vector<PreparedClass<Base>>& classes) {
   ConfigValue list = ConfigValue::of_list();
   for (const auto& prepared : classes) list.items.push_back(write_class(prepared));
@@ -144,6 +109,7 @@ std::string write_run_config(const RunConfig& config) {
   root.at_key("model", {}) = write_class(config.model);
   root.at_key("data", {}) = write_class(config.data);
   if (config.optimizer) root.at_key("optimizer", {}) = write_class(*config.optimizer);
+  if (config.scheduler) root.at_key("scheduler", {}) = config.scheduler->yaml;
   if (!config.callbacks.empty()) root.at_key("callbacks", {}) = write_classes(config.callbacks);
   if (!config.loggers.empty()) root.at_key("logger", {}) = write_classes(config.loggers);
   return to_yaml(root);
@@ -155,7 +121,8 @@ RunConfig read_run_config(const ConfigValue& root, const Registry& registry) {
   ConfigProblems problems;
   RunConfig config;
   RootOptions root_options;
-  OptionReader root_reader(root, "", problems, {"trainer", "model", "data", "optimizer", "callbacks", "logger"});
+  OptionReader root_reader(root, "", problems,
+                           {"trainer", "model", "data", "optimizer", "scheduler", "callbacks", "logger"});
   root_options.visit(root_reader);
   root_reader.finish();
 
@@ -164,6 +131,10 @@ RunConfig read_run_config(const ConfigValue& root, const Registry& registry) {
   reader.require_class("model", registry.modules, config.model);
   reader.require_class("data", registry.data_modules, config.data);
   config.optimizer = reader.optional_class("optimizer", registry.optimizers);
+  const ConfigValue* scheduler = root.find("scheduler");
+  if (scheduler != nullptr && !scheduler->is_null()) {
+    config.scheduler = read_scheduler(*scheduler, "scheduler", registry.schedulers, problems);
+  }
   config.callbacks = reader.class_list("callbacks", registry.callbacks);
   config.trainer.logger = read_logger_switch(root, problems);
   const ConfigValue* logger = root.find("logger");

@@ -135,6 +135,24 @@ TEST(RunConfigTest, EffectiveYamlHasTheDefaults) {
   EXPECT_NE(yaml.find("  limit_train_batches: 1.0\n"), std::string::npos) << yaml;
 }
 
+struct HalfLr : Schedule {
+  double learning_rate(double base_lr, int64_t /*step*/) const override { return base_lr / 2; }
+};
+
+TEST(RunConfigTest, SchedulerIsReadAndWrittenBack) {
+  Registry registry = fake_registry();
+  add_schedule<HalfLr>(registry.schedulers, "HalfLr");
+  const auto read_with = [&](const std::string& yaml) { return read_run_config(parse_yaml(yaml, "a.yaml"), registry); };
+  EXPECT_FALSE(read_with(kModelAndData).scheduler.has_value());
+  const RunConfig config = read_with(kModelAndData + "scheduler: {class: HalfLr, frequency: 2}\n");
+  ASSERT_TRUE(config.scheduler.has_value());
+  EXPECT_EQ(config.scheduler->make().schedule->learning_rate(1.0, 0), 0.5);
+  EXPECT_EQ(config.scheduler->make().frequency, 2);
+  EXPECT_NE(config.yaml.find("scheduler:\n  class: HalfLr\n  interval: step\n  frequency: 2\n"), std::string::npos)
+      << config.yaml;
+  EXPECT_EQ(read_with(config.yaml).yaml, config.yaml);
+}
+
 TEST(RunConfigTest, LoggerMayBeSwitchedOff) {
   EXPECT_TRUE(read(kModelAndData).trainer.logger);
   EXPECT_TRUE(read(kModelAndData + "logger: true\n").trainer.logger);
@@ -189,6 +207,10 @@ TEST(RunConfigTest, BuiltInClassesAreThere) {
   Registry registry;
   add_builtin_classes(registry);
   EXPECT_NE(registry.optimizers.find("AdamW"), nullptr);
+  for (const char* name : {"SGD", "Adam", "RMSprop", "Adagrad", "LBFGS", "Lion", "Adafactor", "Muon"}) {
+    EXPECT_NE(registry.optimizers.find(name), nullptr) << name;
+  }
+  EXPECT_NE(registry.schedulers.find("OneCycleLR"), nullptr);
   EXPECT_NE(registry.callbacks.find("ModelCheckpoint"), nullptr);
   EXPECT_NE(registry.loggers.find("CSVLogger"), nullptr);
 }
