@@ -52,6 +52,14 @@ struct FieldReader {
     double fraction = 0.0;
     return read_number(fraction) && assign(*field, BatchLimit(fraction));
   }
+  bool operator()(ValidationInterval* field) {
+    expected = "a number of batches (250), a fraction (0.25) or a duration (\"30m\")";
+    int64_t count = 0;
+    if (read_number(count)) return assign(*field, ValidationInterval(count));
+    double fraction = 0.0;
+    if (read_number(fraction)) return assign(*field, ValidationInterval(fraction));
+    return value.is_scalar() && assign(*field, ValidationInterval(value.scalar));
+  }
   template <class T>
   bool operator()(std::optional<T>* field) {
     if (is_null()) return assign(*field, std::optional<T>());

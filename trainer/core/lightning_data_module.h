@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 
 #include "trainer/core/data_loader.h"
@@ -24,6 +25,16 @@ class LightningDataModule {
   virtual std::unique_ptr<DataLoader> test_dataloader() { return nullptr; }
   virtual std::unique_ptr<DataLoader> predict_dataloader() { return nullptr; }
 
+  /// Around the copy of a batch to the device, before the module's hooks of the same name.
+  virtual Batch on_before_batch_transfer(Batch batch, Stage /*stage*/) { return batch; }
+  virtual Batch on_after_batch_transfer(Batch batch, Stage /*stage*/) { return batch; }
+
+  /// What a checkpoint keeps of the data module, beside the position of the training loader.
+  virtual StateDict state() const { return {}; }
+  virtual void load_state(const StateDict& /*state*/) {}
+
+  /// What ended the run; teardown() follows. Does not throw.
+  virtual void on_exception(const std::exception& /*error*/) noexcept {}
   /// Called at the end of the stage, also after an error.
   virtual void teardown(Stage /*stage*/) {}
 };

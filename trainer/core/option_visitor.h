@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trainer/core/batch_limit.h"
+#include "trainer/core/validation_interval.h"
 
 namespace levin {
 
@@ -29,7 +30,7 @@ inline OptionRule one_of(std::vector<std::string> choices) { return {.choices = 
 
 /// A field of an options struct. Its type decides what YAML may say.
 using OptionTarget =
-    std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, BatchLimit*, std::optional<int64_t>*,
+    std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, BatchLimit*, ValidationInterval*, std::optional<int64_t>*,
                  std::optional<uint64_t>*, std::optional<double>*, std::optional<std::string>*, std::vector<int64_t>*,
                  std::vector<double>*, std::vector<std::string>*>;
 
@@ -48,13 +49,14 @@ class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
 
-  /// T: bool, int64_t, uint64_t, double, std::string, BatchLimit, an optional of a number or string, or a vector of
+  /// T: bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, an optional of a number or string, or a vector of
   /// int64_t, double or std::string.
   template <class T>
   void field(std::string_view name, T& value, std::string_view help, const OptionRule& rule = {}) {
     static_assert(
         std::is_constructible_v<OptionTarget, T*>,
-        "an option is a bool, int64_t, uint64_t, double, std::string, BatchLimit, or an optional or vector of them");
+        "an option is a bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, or an optional "
+        "or vector of numbers or texts");
     visit_field(name, OptionTarget(&value), help, rule);
   }
 
