@@ -2,6 +2,7 @@
 
 #include <torch/nn/module.h>
 
+#include "trainer/core/gradients.h"
 #include "trainer/core/module_state.h"
 
 namespace levin {
@@ -11,6 +12,10 @@ void SingleDeviceStrategy::setup(torch::nn::Module& module) { module.to(device_)
 void SingleDeviceStrategy::backward(const at::Tensor& loss, GradSync /*sync*/) { loss.backward(); }
 
 void SingleDeviceStrategy::optimizer_step(Optimizer& optimizer) { optimizer.step(); }
+
+at::Tensor SingleDeviceStrategy::clip_gradient_norm(const std::vector<at::Tensor>& parameters, double max_norm) {
+  return levin::clip_gradient_norm(gradients_of(parameters), max_norm);
+}
 
 StateDict SingleDeviceStrategy::model_state(torch::nn::Module& module) { return module_state(module); }
 

@@ -15,6 +15,7 @@ class SingleDeviceStrategy final : public Strategy {
   void setup(torch::nn::Module& module) override;
   void backward(const at::Tensor& loss, GradSync sync) override;
   void optimizer_step(Optimizer& optimizer) override;
+  at::Tensor clip_gradient_norm(const std::vector<at::Tensor>& parameters, double max_norm) override;
   StateDict model_state(torch::nn::Module& module) override;
   void load_model_state(torch::nn::Module& module, const StateDict& state) override;
 

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string_view>
+#include <vector>
 
 #include "trainer/core/communicator.h"
 #include "trainer/core/optimizers.h"
@@ -37,6 +38,9 @@ class Strategy {
   /// Adds the gradients of `loss` (scalar) to those of the parameters.
   virtual void backward(const at::Tensor& loss, GradSync sync) = 0;
   virtual void optimizer_step(Optimizer& optimizer) = 0;
+  /// Scales the gradients of `parameters` so that their L2 norm over all ranks' parts is at most max_norm. Returns the
+  /// norm before, a scalar on the device. No device synchronisation.
+  virtual at::Tensor clip_gradient_norm(const std::vector<at::Tensor>& parameters, double max_norm) = 0;
 
   /// Parameters and buffers by name (collective); complete on rank 0.
   virtual StateDict model_state(torch::nn::Module& module) = 0;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "trainer/core/error.h"
@@ -10,8 +9,16 @@
 namespace levin {
 
 void StateDict::set(std::string name, Value value) {
-  if (contains(name)) throw InternalError(fmt::format("[StateDict] the entry \"{}\" is there already.", name));
+  if (!index_.emplace(name, entries_.size()).second) {
+    throw InternalError(fmt::format("[StateDict] the entry \"{}\" is there already.", name));
+  }
   entries_.emplace_back(std::move(name), std::move(value));
+}
+
+void StateDict::replace(std::string_view name, Value value) {
+  const auto found = index_.find(name);
+  if (found == index_.end()) throw InternalError(fmt::format("[StateDict] there is no entry \"{}\".", name));
+  entries_[found->second].second = std::move(value);
 }
 
 void StateDict::merge(std::string_view prefix, const StateDict& other) {
@@ -19,9 +26,8 @@ void StateDict::merge(std::string_view prefix, const StateDict& other) {
 }
 
 const StateDict::Value* StateDict::find(std::string_view name) const {
-  const auto entry =
-      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& candidate) { return candidate.first == name; });
-  return entry == entries_.end() ? nullptr : &entry->second;
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &entries_[found->second].second;
 }
 
 bool StateDict::contains(std::string_view name) const { return find(name) != nullptr; }

@@ -3,8 +3,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,6 +22,8 @@ class StateDict {
 
   /// Adds an entry. Errors: InternalError if the name is there already.
   void set(std::string name, Value value);
+  /// Puts another value in place of an entry's. Errors: InternalError if there is no such entry.
+  void replace(std::string_view name, Value value);
   /// Adds all entries of `other` as "<prefix><name>". Errors: InternalError if a name is there already.
   void merge(std::string_view prefix, const StateDict& other);
 
@@ -43,7 +47,12 @@ class StateDict {
   template <class T>
   const T& get(std::string_view name, const char* type_name) const;
 
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
   std::vector<Entry> entries_;
+  std::unordered_map<std::string, size_t, Hash, std::equal_to<>> index_;  // name -> place in entries_
 };
 
 }  // namespace levin

@@ -7,6 +7,7 @@
 
 #include "trainer/core/batch_limit.h"
 #include "trainer/core/error.h"
+#include "trainer/core/validation_interval.h"
 #include "trainer/optim/state_fields.h"
 
 namespace levin {
