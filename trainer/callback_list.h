@@ -18,7 +18,19 @@ class CallbackList {
   void call(void (Callback::*hook)(Parameters...), Arguments&&... arguments) const {
     for (const auto& callback : callbacks_) (callback.get()->*hook)(arguments...);
   }
+  /// The same for those that run last, or for all others.
+  template <class... Parameters, class... Arguments>
+  void call_if(bool runs_last, void (Callback::*hook)(Parameters...), Arguments&&... arguments) const {
+    for (const auto& callback : callbacks_) {
+      if (callback->runs_last() == runs_last) (callback.get()->*hook)(arguments...);
+    }
+  }
   void on_exception(const RunContext& run, const std::exception& error) const noexcept;
+
+  /// "<state_key>.…" of every callback that has state.
+  StateDict state() const;
+  /// Errors: what a callback throws. go_back: only those whose state goes back with the weights.
+  void load_state(const StateDict& state, bool go_back = false) const;
 
   bool empty() const { return callbacks_.empty(); }
 

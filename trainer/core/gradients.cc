@@ -37,7 +37,7 @@ at::Tensor clip_gradient_norm(const std::vector<at::Tensor>& gradients, double m
   at::Tensor norm = gradient_norm(gradients);
   if (gradients.empty()) return norm;
   const at::NoGradGuard no_grad;
-  at::_foreach_mul_(gradients, (max_norm / (norm + kNormEpsilon)).clamp_max(1.0));
+  at::_foreach_mul_(gradients, norm.add(kNormEpsilon).reciprocal().mul(max_norm).clamp_max(1.0));
   return norm;
 }
 
