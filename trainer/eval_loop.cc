@@ -1,8 +1,13 @@
 #include "trainer/eval_loop.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
 
+#include <algorithm>
+
+#include "trainer/hooks.h"
 #include "trainer/step_errors.h"
+#include "trainer/transfer.h"
 
 namespace levin {
 namespace {
@@ -33,23 +38,53 @@ class EvalModeScope {
   std::vector<std::pair<std::shared_ptr<torch::nn::Module>, bool>> submodules_;
 };
 
-struct EvalHooks {
-  void (Callback::*start)(const RunContext&);
-  void (Callback::*batch_start)(const RunContext&, const Batch&);
-  void (Callback::*batch_end)(const RunContext&, const Batch&);  // unused for predict
-  void (Callback::*end)(const RunContext&);
+using BatchHook = void (Callback::*)(const RunContext&, const Batch&);
+using ModuleBatchHook = void (LightningModule::*)(const Batch&, StepContext&);
+using StageHook = void (Callback::*)(const RunContext&);
+using ModuleStageHook = void (LightningModule::*)(StepContext&);
+
+struct HookPair {
+  StageHook callback;
+  ModuleStageHook module;
 };
 
-EvalHooks hooks_of(Stage stage) {
-  if (stage == Stage::kTest) {
-    return {&Callback::on_test_start, &Callback::on_test_batch_start, &Callback::on_test_batch_end,
-            &Callback::on_test_end};
-  }
-  if (stage == Stage::kPredict) {
-    return {&Callback::on_predict_start, &Callback::on_predict_batch_start, nullptr, &Callback::on_predict_end};
-  }
-  return {&Callback::on_validation_start, &Callback::on_validation_batch_start, &Callback::on_validation_batch_end,
-          &Callback::on_validation_end};
+struct EvalHooks {
+  HookPair start, epoch_start, epoch_end, end;
+  BatchHook batch_start;
+  ModuleBatchHook module_batch_start;
+  BatchHook batch_end;  // this and the next are unused for predict
+  ModuleBatchHook module_batch_end;
+};
+
+const EvalHooks& hooks_of(Stage stage) {
+  using C = Callback;
+  using M = LightningModule;
+  static const EvalHooks kValidation = {{&C::on_validation_start, &M::on_validation_start},
+                                        {&C::on_validation_epoch_start, &M::on_validation_epoch_start},
+                                        {&C::on_validation_epoch_end, &M::on_validation_epoch_end},
+                                        {&C::on_validation_end, &M::on_validation_end},
+                                        &C::on_validation_batch_start,
+                                        &M::on_validation_batch_start,
+                                        &C::on_validation_batch_end,
+                                        &M::on_validation_batch_end};
+  static const EvalHooks kTest = {{&C::on_test_start, &M::on_test_start},
+                                  {&C::on_test_epoch_start, &M::on_test_epoch_start},
+                                  {&C::on_test_epoch_end, &M::on_test_epoch_end},
+                                  {&C::on_test_end, &M::on_test_end},
+                                  &C::on_test_batch_start,
+                                  &M::on_test_batch_start,
+                                  &C::on_test_batch_end,
+                                  &M::on_test_batch_end};
+  static const EvalHooks kPredict = {{&C::on_predict_start, &M::on_predict_start},
+                                     {&C::on_predict_epoch_start, &M::on_predict_epoch_start},
+                                     {&C::on_predict_epoch_end, &M::on_predict_epoch_end},
+                                     {&C::on_predict_end, &M::on_predict_end},
+                                     &C::on_predict_batch_start,
+                                     &M::on_predict_batch_start,
+                                     nullptr,
+                                     nullptr};
+  if (stage == Stage::kTest) return kTest;
+  return stage == Stage::kPredict ? kPredict : kValidation;
 }
 
 const char* step_name(Stage stage) {
@@ -65,28 +100,30 @@ std::optional<int64_t> resolve_limit(const TrainerOptions& options, Stage stage,
 
 }  // namespace
 
-EvalLoop::EvalLoop(Run& run, TrainerControl& control, LightningModule& module, DataLoader& loader, Stage stage)
+EvalLoop::EvalLoop(Run& run, TrainerControl& control, LightningModule& module, DataLoader& loader, Stage stage,
+                   EvalSurroundings surroundings)
     : run_(run),
       control_(control),
       module_(module),
       loader_(loader),
       stage_(stage),
+      surroundings_(std::move(surroundings)),
       store_(stage),
       run_dir_(run.folder_path()),
       num_batches_(resolve_limit(run.options, stage, loader.num_batches())) {}
 
 RunContext EvalLoop::context() {
   return {.stage = stage_,
-          .is_sanity_checking = false,
-          .is_fitting = false,
-          .has_validation = false,
+          .is_sanity_checking = is_sanity_checking_,
+          .is_fitting = surroundings_.is_fitting,
+          .has_validation = surroundings_.is_fitting,
           .state = state_,
           .metrics = run_.metrics,
           .store = store_,
           .module = module_,
-          .optimizers = nullptr,
+          .optimizers = surroundings_.optimizers,
           .communicator = run_.parts.strategy->communicator(),
-          .control = control_,
+          .control = *this,
           .loggers = run_.parts.loggers,
           .options = run_.options,
           .run_dir = run_dir_,
@@ -95,23 +132,61 @@ RunContext EvalLoop::context() {
           .max_steps = std::nullopt};
 }
 
+void EvalLoop::log(std::string_view name, double value, const LogOptions& options) {
+  store_.log(name, value, options, options.weight.value_or(1.0));
+}
+
 Metrics EvalLoop::run_pass() {
+  run_batches(num_batches_);
+  const Metrics metrics = reduce_metrics();
+  StepContext ctx(stage_, state_, nullptr);
+  const EvalHooks& hooks = hooks_of(stage_);
+  run_.hooks(module_).call(hooks.end.callback, hooks.end.module, context(), ctx);
+  store_.reset_epoch();
+  return metrics;
+}
+
+void EvalLoop::run_sanity_check(int64_t max_batches) {
+  is_sanity_checking_ = true;
+  std::optional<int64_t> limit = num_batches_;
+  if (max_batches >= 0) limit = std::min(max_batches, num_batches_.value_or(max_batches));
+  run_batches(limit);
+  StepContext ctx(stage_, state_, nullptr);
+  const EvalHooks& hooks = hooks_of(stage_);
+  run_.hooks(module_).call(hooks.end.callback, hooks.end.module, context(), ctx);
+  store_ = MetricStore(stage_);
+  is_sanity_checking_ = false;
+}
+
+void EvalLoop::run_batches(std::optional<int64_t> max_batches) {
   const EvalModeScope eval_mode(module_);
+  const bool is_inference = !surroundings_.is_fitting && run_.options.inference_mode;
+  const c10::InferenceMode inference_mode(is_inference);
   const at::NoGradGuard no_grad;
-  const EvalHooks hooks = hooks_of(stage_);
+  const EvalHooks& hooks = hooks_of(stage_);
   state_ = run_.state;
   state_.batch_idx = 0;
   store_.reset_epoch();
   predictions_.clear();
 
+  StepContext outside(stage_, state_, nullptr);
+  StepContext ctx = hook_context();
+  const RunContext run = context();
+  const Hooks all = run_.hooks(module_);
   loader_.start_epoch(0);
-  run_.callbacks.call(hooks.start, context());
-  while (!num_batches_ || state_.batch_idx < *num_batches_) {
+  all.call(hooks.start.callback, hooks.start.module, run, outside);
+  all.call(hooks.epoch_start.callback, hooks.epoch_start.module, run, ctx);
+  while (!max_batches || state_.batch_idx < *max_batches) {
     std::optional<Batch> batch = loader_.next();
     if (!batch) break;
-    run_batch(run_.parts.precision->convert_input(batch->to(run_.parts.strategy->device())));
+    run_batch(transfer_batch(run_, module_, *std::move(batch), stage_));
     ++state_.batch_idx;
+    if (surroundings_.between_batches) surroundings_.between_batches();
   }
+  all.call(hooks.epoch_end.callback, hooks.epoch_end.module, run, ctx);
+}
+
+Metrics EvalLoop::reduce_metrics() {
   const Metrics metrics = store_.epoch_metrics(run_.parts.strategy->communicator());
   run_.metrics.set_all(metrics);
   Metrics row;
@@ -119,20 +194,23 @@ Metrics EvalLoop::run_pass() {
     if (store_.goes_to_logger(name)) row.set(name, value);
   }
   run_.log_row(row);
-  run_.callbacks.call(hooks.end, context());
   return metrics;
 }
 
 void EvalLoop::run_batch(const Batch& batch) {
-  const EvalHooks hooks = hooks_of(stage_);
-  run_.callbacks.call(hooks.batch_start, context(), batch);
+  const EvalHooks& hooks = hooks_of(stage_);
+  const Hooks all = run_.hooks(module_);
+  const RunContext run = context();
+  StepContext ctx(stage_, state_, batch, store_);
+  all.call(hooks.batch_start, hooks.module_batch_start, run, ctx, batch);
   call_step(batch);
-  store_.end_step();
   if (stage_ == Stage::kPredict) {
-    run_.callbacks.call(&Callback::on_predict_batch_end, context(), predictions_.back(), batch);
+    all.call(&Callback::on_predict_batch_end, &LightningModule::on_predict_batch_end, run, ctx, predictions_.back(),
+             batch);
   } else {
-    run_.callbacks.call(hooks.batch_end, context(), batch);
+    all.call(hooks.batch_end, hooks.module_batch_end, run, ctx, batch);
   }
+  store_.end_step();
 }
 
 void EvalLoop::call_step(const Batch& batch) {

@@ -4,14 +4,19 @@
 #include <memory>
 #include <optional>
 
+#include "callbacks/run_context.h"
 #include "trainer/callback_list.h"
 #include "trainer/core/metrics.h"
 #include "trainer/core/trainer_options.h"
 #include "trainer/core/trainer_state.h"
+#include "trainer/hooks.h"
+#include "trainer/report/run_record.h"
 #include "trainer/run_folder.h"
 #include "trainer/trainer_parts.h"
 
 namespace levin {
+
+class LightningDataModule;
 
 /// What the loops of one Trainer share: its parts, where the training stands, and where the run's files go. It only
 /// holds them; the loops act.
@@ -25,6 +30,18 @@ struct Run {
   Metrics metrics = {};
   std::unique_ptr<RunFolder> folder = nullptr;
 
+  /// The data module of the call that runs; nullptr if it got loaders.
+  LightningDataModule* data = nullptr;
+  Profiler* profiler = nullptr;
+  /// What the run writes into run.json.
+  RunRecord record = {};
+
+  Hooks hooks(LightningModule& module) const { return {callbacks, module, profiler}; }
+  /// What setup() and teardown() of callbacks get.
+  RunContext idle_context(Stage stage, LightningModule& module);
+
+  /// Goes on in the folder of the run that a checkpoint is of.
+  void reopen_folder(const std::filesystem::path& run_dir);
   /// Makes the run folder and opens the loggers, once, if anything is to be kept.
   void open_folder();
   /// Drops a folder in which nothing has been kept yet.
