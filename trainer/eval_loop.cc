@@ -48,6 +48,14 @@ struct HookPair {
   ModuleStageHook module;
 };
 
+/// What holds during a pass: eval mode, no gradients.
+struct EvalScope {
+  EvalScope(LightningModule& module, bool is_inference) : mode(module), inference_mode(is_inference) {}
+  EvalModeScope mode;
+  c10::InferenceMode inference_mode;
+  at::NoGradGuard no_grad;
+};
+
 struct EvalHooks {
   HookPair start, epoch_start, epoch_end, end;
   BatchHook batch_start;
@@ -137,6 +145,7 @@ void EvalLoop::log(std::string_view name, double value, const LogOptions& option
 }
 
 Metrics EvalLoop::run_pass() {
+  const EvalScope scope(module_, !surroundings_.is_fitting && run_.options.inference_mode);
   run_batches(num_batches_);
   const Metrics metrics = reduce_metrics();
   StepContext ctx(stage_, state_, nullptr);
@@ -147,6 +156,7 @@ Metrics EvalLoop::run_pass() {
 }
 
 void EvalLoop::run_sanity_check(int64_t max_batches) {
+  const EvalScope scope(module_, /*is_inference=*/false);
   is_sanity_checking_ = true;
   std::optional<int64_t> limit = num_batches_;
   if (max_batches >= 0) limit = std::min(max_batches, num_batches_.value_or(max_batches));
@@ -154,15 +164,12 @@ void EvalLoop::run_sanity_check(int64_t max_batches) {
   StepContext ctx(stage_, state_, nullptr);
   const EvalHooks& hooks = hooks_of(stage_);
   run_.hooks(module_).call(hooks.end.callback, hooks.end.module, context(), ctx);
+  store_.reset_epoch();
   store_ = MetricStore(stage_);
   is_sanity_checking_ = false;
 }
 
 void EvalLoop::run_batches(std::optional<int64_t> max_batches) {
-  const EvalModeScope eval_mode(module_);
-  const bool is_inference = !surroundings_.is_fitting && run_.options.inference_mode;
-  const c10::InferenceMode inference_mode(is_inference);
-  const at::NoGradGuard no_grad;
   const EvalHooks& hooks = hooks_of(stage_);
   state_ = run_.state;
   state_.batch_idx = 0;

@@ -1,27 +1,39 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "callbacks/callback.h"
+#include "trainer/checkpoint_writer.h"
 #include "trainer/core/data_loader.h"
 #include "trainer/core/lightning_module.h"
 #include "trainer/core/metric_store.h"
 #include "trainer/eval_loop.h"
+#include "trainer/fit_data.h"
+#include "trainer/fit_position.h"
 #include "trainer/fit_result.h"
+#include "trainer/optimizer_driver.h"
 #include "trainer/run.h"
+#include "trainer/train_step.h"
+#include "trainer/validation_schedule.h"
 
 namespace levin {
 
-/// The training loop, complete: run -> run_epoch -> train_batch -> forward_backward -> training_step.
+/// The training loop: run -> run_epoch -> train_batch -> TrainStep::run -> training_step.
 class FitLoop final : public TrainerControl {
  public:
-  /// The references must outlive the loop. val_loader may be nullptr: no validation.
-  FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, DataLoader& train_loader, DataLoader* val_loader);
+  /// The references must outlive the loop. Errors: ConfigError where options do not fit the data or the optimizers.
+  FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data);
 
-  /// Trains until a limit is reached or a callback asks for the end. Errors: whatever a step, a hook or the loader
-  /// throws; LibTorch's errors in a step as ModelError. The callbacks' on_exception has then been called.
+  /// Goes on from a checkpoint of a fit, whose weights and callbacks are loaded already. Before run().
+  /// Errors: CheckpointError.
+  void load_state(const Checkpoint& checkpoint);
+
+  /// Trains until a limit is reached, a callback asks for the end, or a signal arrives. Errors: whatever a step, a hook
+  /// or the loader throws; LibTorch's errors in a step as ModelError. The callbacks' on_exception has then been called.
   FitStatus run();
 
   void request_stop(const std::string& reason) override;
@@ -33,35 +45,70 @@ class FitLoop final : public TrainerControl {
   void log(std::string_view name, double value, const LogOptions& options) override;
 
  private:
+  struct PendingSave {
+    std::filesystem::path path;
+    SaveOptions options;
+  };
+  /// Where values go that a callback logs.
+  enum class LogTarget { kNone, kStep, kEpoch };
+
   FitStatus run_epochs();
-  bool is_done() const;
-  bool is_last_step_done() const;
+  void start_training();
+  void check_sanity();
   void run_epoch();
+  void start_epoch();
   void run_batches();
-  void train_batch(Batch host_batch);
-  StepOutput forward_backward(const Batch& batch);
-  bool optimizer_step(const Batch& batch);
+  void train_batch(Batch batch);
+  void close_window();
+  void end_epoch();
+  void validate();
+  void end_batch();
   void log_step();
-  bool is_validation_due() const;
   void reduce_epoch_metrics();
+  void check_signals() const;
+  FitStatus end_by_signal(int signal);
+
+  bool is_done() const;
+  bool may_stop() const;
+  bool is_last_step_done() const;
+  bool is_out_of_time() const;
+  bool is_epoch_over() const;
+  bool is_validation_due() const;
+  int64_t window_size() const;
+  double seconds() const;
+
+  void flush_saves();
+  void go_back();
+  Checkpoint checkpoint(bool weights_only);
+  StateDict run_state(bool weights_only);
   RunContext context();
+  StepContext hook_context(LogTarget target);
 
   Run& run_;
   LightningModule& module_;
-  Optimizers& optimizers_;
-  DataLoader& train_loader_;
-  DataLoader* val_loader_;
+  FitData& data_;
   Strategy& strategy_;
-  Precision& precision_;
   std::filesystem::path run_dir_;
-  std::vector<at::Tensor> parameters_;
-  MetricStore store_{Stage::kTrain};
+  OptimizerDriver driver_;
+  MetricStore store_{Stage::kTrain};           // of the steps
+  MetricStore epoch_store_{Stage::kValidate};  // of the epoch's own hooks
+  Hooks hooks_;
+  TrainStep step_;
+  FitPosition position_;
+  CheckpointWriter writer_;
+  std::vector<PendingSave> pending_saves_;
+  std::optional<std::filesystem::path> pending_go_back_;
   Metrics epoch_row_;  // what the loggers get at the end of the epoch
   std::optional<int64_t> max_epochs_;
   std::optional<int64_t> max_steps_;
+  std::optional<double> max_seconds_;
   std::optional<int64_t> num_batches_;
+  ValidationSchedule validation_schedule_;
   std::optional<EvalLoop> validation_;
-  bool is_stop_requested_ = false;
+  LogTarget log_target_ = LogTarget::kNone;
+  bool is_resumed_in_epoch_ = false;
+  int64_t last_logged_step_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace levin

@@ -1,0 +1,33 @@
+#include "trainer/fit_position.h"
+
+namespace levin {
+
+StateDict FitPosition::state() const {
+  StateDict state;
+  state.set("total_batches", total_batches);
+  state.set("validated_batch", validated_batch);
+  state.set("is_epoch_over", static_cast<int64_t>(is_epoch_over));
+  state.set("is_epoch_cut", static_cast<int64_t>(is_epoch_cut));
+  state.set("is_stop_requested", static_cast<int64_t>(is_stop_requested));
+  state.set("accumulate_grad_batches", accumulate_grad_batches);
+  state.set("seconds", seconds);
+  state.set("window.size", window.size());
+  state.set("window.count", window.count());
+  state.set("window.expected", window.expected());
+  state.set("window.total", window.total());
+  return state;
+}
+
+void FitPosition::load_state(const StateDict& state) {
+  total_batches = state.integer("total_batches");
+  validated_batch = state.integer("validated_batch");
+  is_epoch_over = state.integer("is_epoch_over") != 0;
+  is_epoch_cut = state.integer("is_epoch_cut") != 0;
+  is_stop_requested = state.integer("is_stop_requested") != 0;
+  accumulate_grad_batches = state.integer("accumulate_grad_batches");
+  seconds = state.real("seconds");
+  window.restore(state.integer("window.size"), state.integer("window.count"), state.real("window.expected"),
+                 state.real("window.total"));
+}
+
+}  // namespace levin

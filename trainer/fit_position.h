@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "trainer/core/state_dict.h"
+#include "trainer/loss_window.h"
+
+namespace levin {
+
+/// Where a fit stands between two micro-batches, beside TrainerState: what a checkpoint needs so that a resumed fit does
+/// next what this one would have done.
+struct FitPosition {
+  int64_t total_batches = 0;     ///< Micro-batches done over all epochs.
+  int64_t validated_batch = -1;  ///< Value of total_batches at the last validation.
+  bool is_epoch_over = false;    ///< The epoch is done, its hooks and rows included.
+  bool is_epoch_cut = false;     ///< on_train_batch_start asked to leave out the rest of the epoch.
+  bool is_stop_requested = false;
+  int64_t accumulate_grad_batches = 1;  ///< Size of the next window.
+  double seconds = 0.0;                 ///< Training time, over all resumed parts.
+  LossWindow window;
+
+  StateDict state() const;
+  /// Errors: CheckpointError if an entry is missing.
+  void load_state(const StateDict& state);
+};
+
+}  // namespace levin
