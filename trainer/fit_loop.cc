@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <csignal>
+
+#include "trainer/core/duration.h"
 #include "trainer/core/error.h"
-#include "trainer/run_checkpoint.h"
-#include "trainer/step_errors.h"
+#include "trainer/core/random.h"
+#include "trainer/fit_checkpoint.h"
+#include "trainer/signal_watch.h"
+#include "trainer/transfer.h"
 
 namespace levin {
 namespace {
@@ -13,57 +19,49 @@ constexpr int64_t kDefaultMaxEpochs = 1000;
 
 std::optional<int64_t> to_limit(int64_t value) { return value < 0 ? std::nullopt : std::optional(value); }
 
-void check_loss(const StepOutput& output, const TrainerState& state) {
-  const at::Tensor& loss = output.loss();
-  const char* problem = nullptr;
-  if (!loss.defined() || loss.numel() != 1) {
-    problem = "must return a loss with one element";
-  } else if (!loss.is_floating_point()) {
-    problem = "must return a loss of floating type";
-  } else if (!loss.requires_grad()) {
-    problem = "returned a loss that does not depend on any parameter that requires a gradient";
-  } else if (output.is_weighted() && !(output.weight() > 0.0)) {
-    problem = "must return a weight > 0 with a loss sum";
-  }
-  if (problem == nullptr) return;
-  throw ModelError(
-      fmt::format("[training_step] epoch {}, batch {}: training_step {}, got {} with weight {}. Return "
-                  "StepOutput::skip() to leave a batch out.",
-                  state.epoch, state.batch_idx, problem, describe_tensor(loss), output.weight()));
+std::optional<double> to_seconds(const std::string& duration) {
+  return duration.empty() ? std::nullopt : std::optional(parse_duration(duration).count());
 }
+
+/// Ends the loop from wherever it is.
+struct Interrupt {
+  int signal;
+};
 
 }  // namespace
 
-FitLoop::FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, DataLoader& train_loader,
-                 DataLoader* val_loader)
+FitLoop::FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data)
     : run_(run),
       module_(module),
-      optimizers_(optimizers),
-      train_loader_(train_loader),
-      val_loader_(val_loader),
+      data_(data),
       strategy_(*run.parts.strategy),
-      precision_(*run.parts.precision),
       run_dir_(run.folder_path()),
-      parameters_(module.parameters()),
+      driver_(run.options, strategy_, module, optimizers),
+      hooks_(run.hooks(module)),
       max_epochs_(to_limit(run.options.max_epochs)),
       max_steps_(to_limit(run.options.max_steps)),
-      num_batches_(run.options.limit_train_batches.resolve(train_loader.num_batches(), "limit_train_batches")) {
-  if (!max_epochs_ && !max_steps_) max_epochs_ = kDefaultMaxEpochs;
-  if (val_loader_ != nullptr && !run.options.limit_val_batches.is_zero()) {
-    validation_.emplace(run, *this, module, *val_loader_, Stage::kValidate);
-  }
+      max_seconds_(to_seconds(run.options.max_time)),
+      num_batches_(run.options.limit_train_batches.resolve(data.train().num_batches(), "limit_train_batches")),
+      validation_schedule_(run.options, num_batches_),
+      context_(make_context()),
+      step_(run, module, driver_, store_, position_.window, context_) {
+  if (!max_epochs_ && !max_steps_ && !max_seconds_) max_epochs_ = kDefaultMaxEpochs;
+  context_.max_epochs = max_epochs_;
+  position_.accumulate_grad_batches = run.options.accumulate_grad_batches;
+  if (!module.automatic_optimization()) check_manual_options();
+  make_validation();
 }
 
-RunContext FitLoop::context() {
+RunContext FitLoop::make_context() {
   return {.stage = Stage::kTrain,
           .is_sanity_checking = false,
           .is_fitting = true,
-          .has_validation = validation_.has_value(),
+          .has_validation = false,
           .state = run_.state,
           .metrics = run_.metrics,
           .store = store_,
           .module = module_,
-          .optimizers = &optimizers_,
+          .optimizers = &driver_.optimizers(),
           .communicator = strategy_.communicator(),
           .control = *this,
           .loggers = run_.parts.loggers,
@@ -74,147 +72,441 @@ RunContext FitLoop::context() {
           .max_steps = max_steps_};
 }
 
-void FitLoop::request_stop(const std::string& /*reason*/) { is_stop_requested_ = true; }
+void FitLoop::check_manual_options() const {
+  if (run_.options.accumulate_grad_batches == 1 && !run_.options.gradient_clip_val) return;
+  throw ConfigError(
+      fmt::format("[Trainer] the module steps its optimizers itself (automatic_optimization() is false), so that "
+                  "accumulate_grad_batches ({}) and gradient_clip_val have nothing to act on. Leave them out.",
+                  run_.options.accumulate_grad_batches));
+}
+
+void FitLoop::make_validation() {
+  validation_.reset();
+  context_.has_validation = data_.val() != nullptr && !run_.options.limit_val_batches.is_zero();
+  if (!context_.has_validation) return;
+  validation_.emplace(run_, *this, module_, *data_.val(), Stage::kValidate,
+                      EvalSurroundings{.is_fitting = true,
+                                       .optimizers = &driver_.optimizers(),
+                                       .between_batches = [this] { check_signals(); }});
+}
+
+// --- what callbacks ask for
+
+void FitLoop::request_stop(const std::string& /*reason*/) { position_.is_stop_requested = true; }
 
 void FitLoop::save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) {
-  save_run_checkpoint(path, run_, module_);
-  for (const auto& older : options.replaces) std::filesystem::remove_all(older);
+  pending_saves_.push_back({path, options});
 }
 
-void FitLoop::go_back_to(const std::filesystem::path& /*checkpoint*/) { throw InternalError("[FitLoop] not yet."); }
-std::optional<std::filesystem::path> FitLoop::last_checkpoint() { throw InternalError("[FitLoop] not yet."); }
-void FitLoop::skip_optimizer_step() { throw InternalError("[FitLoop] not yet."); }
-void FitLoop::set_accumulate_grad_batches(int64_t /*num_batches*/) { throw InternalError("[FitLoop] not yet."); }
+void FitLoop::go_back_to(const std::filesystem::path& checkpoint) { pending_go_back_ = checkpoint; }
 
-void FitLoop::log(std::string_view name, double value, const LogOptions& /*options*/) {
-  epoch_row_.set(name, value);
-  run_.metrics.set(name, value);
+std::optional<std::filesystem::path> FitLoop::last_checkpoint() {
+  writer_.wait();
+  return writer_.last_complete();
 }
+
+void FitLoop::skip_optimizer_step() { step_.skip(); }
+
+void FitLoop::set_accumulate_grad_batches(int64_t num_batches) {
+  if (num_batches < 1) {
+    throw ConfigError(fmt::format("[Trainer] a window has at least one micro-batch, a callback asked for {}.", num_batches));
+  }
+  position_.accumulate_grad_batches = num_batches;
+}
+
+void FitLoop::log(std::string_view name, double value, const LogOptions& options) {
+  MetricStore* store = log_store();
+  if (store == nullptr) {
+    throw ConfigError(
+        fmt::format("[Trainer] a callback logged \"{}\" in a hook after which no row is written. Log in a hook of a "
+                    "batch, an epoch or a validation.",
+                    name));
+  }
+  store->log(name, value, options, options.weight.value_or(1.0));
+}
+
+MetricStore* FitLoop::log_store() {
+  if (log_target_ == LogTarget::kNone) return nullptr;
+  return log_target_ == LogTarget::kStep ? &store_ : &epoch_store_;
+}
+
+StepContext FitLoop::hook_context(LogTarget target) {
+  log_target_ = target;
+  return {Stage::kTrain, run_.state, log_store()};
+}
+
+// --- the loop
 
 FitStatus FitLoop::run() {
+  const SignalWatch signals(run_.options.handle_signals);
   try {
-    return run_epochs();
+    start_training();
+    while (!is_done()) run_epoch();
+    end_training();
+    return position_.is_stop_requested ? FitStatus::kStoppedEarly : FitStatus::kFinished;
+  } catch (const Interrupt& interrupt) {
+    return end_by_signal(interrupt.signal);
   } catch (const std::exception& error) {
-    run_.callbacks.on_exception(context(), error);
+    end_by_error(error);
     throw;
   }
 }
 
-FitStatus FitLoop::run_epochs() {
+void FitLoop::start_training() {
   // Gradients of the user, or of a fit that failed, are not part of the first step.
-  for (size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i].zero_grad();
-  run_.callbacks.call(&Callback::on_fit_start, context());
-  run_.callbacks.call(&Callback::on_train_start, context());
-  module_.on_train_start();
-  while (!is_done()) run_epoch();
-  run_.callbacks.call(&Callback::on_train_end, context());
-  module_.on_train_end();
-  run_.callbacks.call(&Callback::on_fit_end, context());
+  if (position_.window.is_empty()) driver_.zero_grad();
+  if (!is_resumed_) driver_.prepare(global_batch_size(), total_steps(), max_epochs_);
+  StepContext ctx = hook_context(LogTarget::kNone);
+  hooks_.call(&Callback::on_fit_start, &LightningModule::on_fit_start, context_, ctx);
+  check_sanity();
+  hooks_.call(&Callback::on_train_start, &LightningModule::on_train_start, context_, ctx);
+  start_ = std::chrono::steady_clock::now();
+  validation_schedule_.on_validated();
+  last_logged_step_ = run_.state.global_step;
+  if (is_resumed_) load_random_state(resumed_random_);
+}
+
+void FitLoop::end_training() {
+  StepContext ctx = hook_context(LogTarget::kNone);
+  position_.is_epoch_over = is_last_epoch_whole_;
+  run_.state.epoch -= is_last_epoch_whole_ ? 1 : 0;  // a checkpoint of the end stands at the end of the last epoch
+  hooks_.call(&Callback::on_train_end, &LightningModule::on_train_end, context_, ctx);
+  flush_saves();
+  run_.state.epoch += is_last_epoch_whole_ ? 1 : 0;
+  position_.is_epoch_over = false;
+  hooks_.call(&Callback::on_fit_end, &LightningModule::on_fit_end, context_, ctx);
+  writer_.wait();
   run_.flush_loggers();
-  return is_stop_requested_ ? FitStatus::kStoppedEarly : FitStatus::kFinished;
+}
+
+void FitLoop::end_by_error(const std::exception& error) {
+  run_.callbacks.on_exception(context_, error);
+  try {
+    flush_saves();
+    writer_.wait();
+    run_.flush_loggers();
+  } catch (const std::exception& second) {  // the first error is the one to report
+    TORCH_WARN("While the run ended because of an error: ", second.what());
+  }
+}
+
+FitStatus FitLoop::end_by_signal(int signal) {
+  const bool is_interrupt = signal == SIGINT;
+  run_.callbacks.on_exception(
+      context_, InterruptedError(fmt::format("[Trainer] ended by {}.", is_interrupt ? "SIGINT" : "SIGTERM")));
+  const bool has_something = run_.folder && (run_.state.global_step > 0 || run_.folder->is_kept());
+  if (run_.options.enable_checkpointing && has_something) {
+    run_.folder->keep();
+    save_checkpoint(run_dir_ / "checkpoints" / kInterruptedCheckpoint, {});
+  }
+  flush_saves();
+  writer_.wait();
+  run_.flush_loggers();
+  return is_interrupt ? FitStatus::kInterrupted : FitStatus::kTerminated;
+}
+
+void FitLoop::check_signals() const {
+  if (const int signal = SignalWatch::received(); signal != 0) throw Interrupt{signal};
+}
+
+void FitLoop::check_sanity() {
+  const int64_t num_batches = run_.options.num_sanity_val_steps;
+  if (!validation_ || num_batches == 0 || is_resumed_in_epoch_ || is_done()) return;
+  const RandomStateScope random;
+  hooks_.call_callbacks(&Callback::on_sanity_check_start, context_);
+  validation_->run_sanity_check(num_batches);
+  hooks_.call_callbacks(&Callback::on_sanity_check_end, context_);
 }
 
 bool FitLoop::is_last_step_done() const { return max_steps_ && run_.state.global_step >= *max_steps_; }
 
+double FitLoop::seconds() const {
+  return position_.seconds + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+bool FitLoop::may_stop() const {
+  if (!position_.is_stop_requested && !(max_seconds_ && seconds() >= *max_seconds_)) return false;
+  return run_.state.epoch >= run_.options.min_epochs && run_.state.global_step >= run_.options.min_steps;
+}
+
 bool FitLoop::is_done() const {
-  return is_stop_requested_ || is_last_step_done() || (max_epochs_ && run_.state.epoch >= *max_epochs_) ||
+  return may_stop() || is_last_step_done() || (max_epochs_ && run_.state.epoch >= *max_epochs_) ||
          run_.options.limit_train_batches.is_zero();
 }
 
 void FitLoop::run_epoch() {
-  run_.state.batch_idx = 0;
-  store_.reset_epoch();
-  epoch_row_.clear();
-  train_loader_.start_epoch(run_.state.epoch);
-  run_.callbacks.call(&Callback::on_train_epoch_start, context());
-  module_.on_train_epoch_start();
-  run_batches();
-  if (is_validation_due()) validation_->run_pass();
-  reduce_epoch_metrics();
-  run_.callbacks.call(&Callback::on_train_epoch_end, context());
-  module_.on_train_epoch_end();
-  run_.log_row(epoch_row_);
-  run_.flush_loggers();
-  ++run_.state.epoch;
+  start_epoch();
+  bool is_data_over = false;
+  for (;;) {
+    const bool is_over = is_data_over || position_.is_epoch_cut || (num_batches_ && run_.state.batch_idx >= *num_batches_);
+    if (is_validation_due(is_over)) validate();
+    if (is_over || may_stop_in_epoch() || is_last_step_done()) {
+      end_epoch(is_over);
+      return;
+    }
+    std::optional<Batch> batch = next_batch();
+    if (batch) {
+      train_batch(*std::move(batch));
+    } else {
+      is_data_over = true;
+      close_window();
+    }
+  }
 }
 
-void FitLoop::run_batches() {
-  while (!is_stop_requested_ && !is_last_step_done() && (!num_batches_ || run_.state.batch_idx < *num_batches_)) {
-    std::optional<Batch> batch = train_loader_.next();
-    if (!batch) break;
-    train_batch(*std::move(batch));
-    ++run_.state.batch_idx;
-  }
-  if (run_.state.batch_idx == 0) throw DataError("[Trainer] the training loader delivered no batch in this epoch.");
+// Within an epoch, the epoch that runs counts as processed.
+bool FitLoop::may_stop_in_epoch() const {
+  if (!position_.is_stop_requested && !(max_seconds_ && seconds() >= *max_seconds_)) return false;
+  return run_.state.epoch + 1 > run_.options.min_epochs && run_.state.global_step >= run_.options.min_steps;
+}
+
+std::optional<Batch> FitLoop::next_batch() {
+  const ProfileScope profile(run_.profiler, Section::kDataWait);
+  return data_.train().next();
+}
+
+void FitLoop::start_epoch() {
+  if (std::exchange(is_resumed_in_epoch_, false)) return;
+  const int64_t reload = run_.options.reload_dataloaders_every_n_epochs;
+  if (reload > 0 && run_.state.epoch > 0 && run_.state.epoch % reload == 0) reload_data();
+  run_.state.batch_idx = 0;
+  position_.is_epoch_cut = false;
+  store_.reset_epoch();
+  epoch_store_.reset_epoch();
+  data_.train().start_epoch(run_.state.epoch);
+  StepContext ctx = hook_context(LogTarget::kEpoch);
+  hooks_.call(&Callback::on_train_epoch_start, &LightningModule::on_train_epoch_start, context_, ctx);
+}
+
+void FitLoop::reload_data() {
+  data_.reload();
+  num_batches_ = run_.options.limit_train_batches.resolve(data_.train().num_batches(), "limit_train_batches");
+  context_.num_batches = num_batches_;
+  validation_schedule_ = ValidationSchedule(run_.options, num_batches_);
+  make_validation();
+}
+
+int64_t FitLoop::window_size() const {
+  const int64_t size = position_.accumulate_grad_batches;
+  if (!num_batches_ || run_.options.accumulate_across_epochs) return size;
+  return std::min(size, std::max<int64_t>(1, *num_batches_ - run_.state.batch_idx));
 }
 
 void FitLoop::train_batch(Batch host_batch) {
-  const Batch batch = precision_.convert_input(std::move(host_batch).to(strategy_.device()));
-  const RunContext ctx = context();
-  run_.callbacks.call(&Callback::on_train_batch_start, ctx, batch);
-  const StepOutput output = forward_backward(batch);
-  run_.state.num_samples += batch.batch_size();
-  const bool is_step_done = !output.is_skip() && optimizer_step(batch);
-  store_.end_step();
-  if (is_step_done) {
-    ++run_.state.global_step;
-    log_step();
-  }
-  run_.callbacks.call(&Callback::on_train_batch_end, ctx, output, batch);
-  if (run_.folder) run_.folder->keep();
-}
-
-StepOutput FitLoop::forward_backward(const Batch& batch) {
+  const Batch batch = transfer_batch(run_, module_, std::move(host_batch), Stage::kTrain);
+  LossWindow& window = position_.window;
+  if (window.is_empty()) window.begin(window_size());
+  const bool is_window_end = window.count() + 1 >= window.size();
+  context_.is_logging_step = is_window_end && is_row_due(run_.state.global_step + 1);
+  log_target_ = LogTarget::kStep;
   StepContext ctx(Stage::kTrain, run_.state, batch, store_);
-  try {
-    StepOutput output = StepOutput::skip();
-    {
-      const auto forward_scope = precision_.forward_scope();
-      output = module_.training_step(batch, ctx);
-    }
-    if (output.is_skip()) return output;
-    check_loss(output, run_.state);
-    const at::Tensor mean = output.is_weighted() ? output.loss().div(output.weight()) : output.loss();
-    strategy_.backward(precision_.scale_loss(mean), GradSync::kNow);
-    return output;
-  } catch (const c10::Error& error) {
-    rethrow_step_error(error, "training_step", run_.state, batch);
+  if (!hooks_.call(&Callback::on_train_batch_start, &LightningModule::on_train_batch_start, context_, ctx, batch)) {
+    position_.is_epoch_cut = true;
+    close_window();
+    return;
   }
+  const StepOutput output = step_.forward_backward(batch);
+  run_.state.num_samples += batch.batch_size();
+  window.end_micro_batch();
+  if (!module_.automatic_optimization()) window.begin(1);
+  if (window.is_full()) step_window(batch);
+  const bool is_row = is_row_due(run_.state.global_step);
+  context_.is_logging_step = is_row;
+  if (is_row) run_.metrics.set_all(store_.latest(/*only_prog_bar=*/false));
+  hooks_.call(&Callback::on_train_batch_end, &LightningModule::on_train_batch_end, context_, ctx, output, batch);
+  store_.end_step();
+  if (is_row) log_step();
+  end_batch();
 }
 
-bool FitLoop::optimizer_step(const Batch& batch) try {
-  const bool is_finite = precision_.unscale_gradients(parameters_, strategy_.communicator());
-  if (is_finite) {
-    run_.callbacks.call(&Callback::on_before_optimizer_step, context());
-    for (size_t i = 0; i < optimizers_.size(); ++i) strategy_.optimizer_step(optimizers_[i]);
-  }
-  precision_.update();
-  for (size_t i = 0; i < optimizers_.size(); ++i) optimizers_[i].zero_grad();
-  return is_finite;
-} catch (const c10::Error& error) {
-  rethrow_step_error(error, "optimizer_step", run_.state, batch);
+// A row is due once for each interval that the step counter passes.
+bool FitLoop::is_row_due(int64_t global_step) const {
+  const int64_t interval = run_.options.log_every_n_steps;
+  return interval > 0 && global_step / interval > last_logged_step_ / interval;
+}
+
+void FitLoop::step_window(const Batch& batch) {
+  const bool is_done = step_.optimizer_step(batch);
+  position_.window.begin(1);
+  if (!is_done) return;
+  ++run_.state.global_step;
+  driver_.on_step(0, run_.metrics);
+}
+
+void FitLoop::close_window() {
+  if (position_.window.is_empty() || run_.options.accumulate_across_epochs) return;
+  step_window(Batch());
 }
 
 void FitLoop::log_step() {
-  const int64_t interval = run_.options.log_every_n_steps;
-  if (interval == 0 || run_.state.global_step % interval != 0) return;
+  const ProfileScope profile(run_.profiler, Section::kLogging);
+  last_logged_step_ = run_.state.global_step;
   run_.metrics.set_all(store_.latest(/*only_prog_bar=*/false));
   run_.log_row(store_.step_metrics());
 }
 
-bool FitLoop::is_validation_due() const {
-  const bool is_epoch_whole =
-      is_stop_requested_ || !is_last_step_done() || !num_batches_ || run_.state.batch_idx >= *num_batches_;
-  return validation_ && is_epoch_whole && (run_.state.epoch + 1) % run_.options.check_val_every_n_epoch == 0;
+void FitLoop::end_batch() {
+  ++run_.state.batch_idx;
+  ++position_.total_batches;
+  if (run_.folder && !run_.folder->is_kept()) run_.folder->keep();
+  writer_.poll();
+  if (!pending_saves_.empty()) flush_saves();
+  if (pending_go_back_) go_back();
+  if (run_.profiler != nullptr) run_.profiler->end_batch();
+  check_signals();
 }
 
-void FitLoop::reduce_epoch_metrics() {
-  run_.metrics.set_all(store_.latest(/*only_prog_bar=*/false));
-  const Metrics metrics = store_.epoch_metrics(strategy_.communicator());
+bool FitLoop::is_validation_due(bool is_epoch_over) const {
+  if (!validation_ || position_.validated_batch == position_.total_batches || run_.state.batch_idx == 0) return false;
+  const int64_t epoch = run_.state.epoch;
+  return validation_schedule_.is_due(epoch, run_.state.batch_idx, position_.total_batches, is_epoch_over) ||
+         (may_stop_in_epoch() && validation_schedule_.is_validation_epoch(epoch));
+}
+
+void FitLoop::validate() {
+  {
+    const ProfileScope profile(run_.profiler, Section::kValidation);
+    const RandomStateScope random;
+    validation_->run_pass();
+  }
+  position_.validated_batch = position_.total_batches;
+  validation_schedule_.on_validated();
+  flush_saves();
+  run_.flush_loggers();
+  check_signals();
+}
+
+void FitLoop::end_epoch(bool is_whole) {
+  if (run_.state.batch_idx == 0 && !position_.is_epoch_cut) {
+    throw DataError("[Trainer] the training loader delivered no batch in this epoch.");
+  }
+  epoch_row_.clear();
+  reduce_into_row(store_);
+  StepContext ctx = hook_context(LogTarget::kEpoch);
+  run_.callbacks.call_if(/*runs_last=*/false, &Callback::on_train_epoch_end, context_);
+  module_.on_train_epoch_end(ctx);
+  reduce_into_row(epoch_store_);
+  if (is_whole) driver_.on_epoch(run_.metrics);
+  run_.log_row(epoch_row_);
+  position_.is_epoch_over = is_whole;
+  log_target_ = LogTarget::kNone;
+  run_.callbacks.call_if(/*runs_last=*/true, &Callback::on_train_epoch_end, context_);
+  flush_saves();
+  run_.flush_loggers();
+  position_.is_epoch_over = false;
+  is_last_epoch_whole_ = is_whole;
+  store_.reset_epoch();
+  epoch_store_.reset_epoch();
+  if (is_whole) ++run_.state.epoch;
+  check_signals_after_epoch();
+}
+
+void FitLoop::check_signals_after_epoch() {
+  if (SignalWatch::received() == 0) return;
+  // The position is the start of the next epoch.
+  run_.state.batch_idx = 0;
+  check_signals();
+}
+
+void FitLoop::reduce_into_row(MetricStore& store) {
+  run_.metrics.set_all(store.latest(/*only_prog_bar=*/false));
+  const Metrics metrics = store.epoch_metrics(strategy_.communicator());
   run_.metrics.set_all(metrics);
   for (const auto& [name, value] : metrics) {
-    if (store_.goes_to_logger(name)) epoch_row_.set(name, value);
+    if (store.goes_to_logger(name)) epoch_row_.set(name, value);
   }
+}
+
+// --- lengths
+
+std::optional<int64_t> FitLoop::total_steps() const {
+  std::optional<int64_t> total = max_steps_;
+  if (num_batches_ && max_epochs_ && *max_epochs_ < kDefaultMaxEpochs * kDefaultMaxEpochs) {
+    const int64_t accumulate = position_.accumulate_grad_batches;
+    const int64_t steps = run_.options.accumulate_across_epochs
+                              ? *num_batches_ * *max_epochs_ / accumulate
+                              : (*num_batches_ + accumulate - 1) / accumulate * *max_epochs_;
+    total = total ? std::min(*total, steps) : steps;
+  }
+  return total;
+}
+
+std::optional<int64_t> FitLoop::global_batch_size() const {
+  const std::optional<int64_t> size = data_.train().batch_size();
+  if (!size) return std::nullopt;
+  return *size * position_.accumulate_grad_batches * strategy_.communicator().world_size();
+}
+
+// --- checkpoints
+
+void FitLoop::flush_saves() {
+  for (const PendingSave& save : std::exchange(pending_saves_, {})) {
+    const ProfileScope profile(run_.profiler, Section::kCheckpoint);
+    run_.flush_loggers();
+    if (strategy_.communicator().rank() == 0) {
+      writer_.submit(save.path, checkpoint(save.options.weights_only), save.options);
+    }
+    strategy_.communicator().barrier();
+  }
+}
+
+Checkpoint FitLoop::checkpoint(bool weights_only) {
+  Checkpoint checkpoint;
+  checkpoint.model = strategy_.model_state(module_);
+  for (const auto& callback : run_.parts.callbacks) callback->on_save_checkpoint(context_, checkpoint.model);
+  checkpoint.run = common_state(run_, module_);
+  if (weights_only) return checkpoint;
+  FitPosition position = position_;
+  position.seconds = seconds();
+  checkpoint.optimizer = driver_.state();
+  if (!position_.window.is_empty()) checkpoint.optimizer.merge("gradients.", gradient_state(module_));
+  checkpoint.run.merge("position.", position.state());
+  checkpoint.run.merge("steps.", store_.state());
+  checkpoint.run.merge("epochs.", epoch_store_.state());
+  checkpoint.run.merge("loader.", data_.train().state());
+  checkpoint.run.merge("", surrounding_state(run_));
+  return checkpoint;
+}
+
+void FitLoop::load_state(const Checkpoint& checkpoint) {
+  const StateDict& saved = checkpoint.run;
+  check_resumable(saved);
+  driver_.prepare(global_batch_size(), total_steps(), max_epochs_);
+  driver_.load_state(checkpoint.optimizer);
+  load_gradient_state(module_, checkpoint.optimizer.under("gradients."));
+  position_.load_state(saved.under("position."));
+  store_.load_state(saved.under("steps."));
+  epoch_store_.load_state(saved.under("epochs."));
+  run_.parts.precision->load_state(saved.under("precision."));
+  resumed_random_ = saved.under("random.");
+  is_resumed_ = true;
+  is_resumed_in_epoch_ = !position_.is_epoch_over && run_.state.batch_idx > 0;
+  if (position_.is_epoch_over) {
+    ++run_.state.epoch;
+    run_.state.batch_idx = 0;
+    position_.is_epoch_over = false;
+    is_last_epoch_whole_ = true;
+  } else {
+    data_.train().start_epoch(run_.state.epoch);
+  }
+  const StateDict loader = saved.under("loader.");
+  if (!loader.empty()) data_.train().load_state(loader);
+}
+
+void FitLoop::go_back() {
+  const std::filesystem::path path = *std::exchange(pending_go_back_, std::nullopt);
+  writer_.wait();
+  const Checkpoint checkpoint = load_checkpoint(path);
+  check_resumable(checkpoint.run);
+  load_model(checkpoint, strategy_, module_);
+  driver_.load_state(checkpoint.optimizer);
+  driver_.zero_grad();
+  position_.window.begin(1);
+  run_.parts.precision->load_state(checkpoint.run.under("precision."));
+  run_.state.global_step = checkpoint.run.integer("global_step");
+  last_logged_step_ = run_.state.global_step;
+  run_.callbacks.load_state(checkpoint.run.under("callbacks."), /*go_back=*/true);
+  load_logger_states(run_, checkpoint.run);
 }
 
 }  // namespace levin

@@ -52,36 +52,44 @@ class FitLoop final : public TrainerControl {
   /// Where values go that a callback logs.
   enum class LogTarget { kNone, kStep, kEpoch };
 
-  FitStatus run_epochs();
   void start_training();
+  void end_training();
+  void end_by_error(const std::exception& error);
+  FitStatus end_by_signal(int signal);
   void check_sanity();
   void run_epoch();
   void start_epoch();
-  void run_batches();
-  void train_batch(Batch batch);
+  void end_epoch(bool is_whole);
+  std::optional<Batch> next_batch();
+  void train_batch(Batch host_batch);
+  void step_window(const Batch& batch);
   void close_window();
-  void end_epoch();
-  void validate();
   void end_batch();
+  void validate();
   void log_step();
-  void reduce_epoch_metrics();
+  void reduce_into_row(MetricStore& store);
   void check_signals() const;
-  FitStatus end_by_signal(int signal);
+  void check_signals_after_epoch();
 
   bool is_done() const;
   bool may_stop() const;
+  bool may_stop_in_epoch() const;
   bool is_last_step_done() const;
-  bool is_out_of_time() const;
-  bool is_epoch_over() const;
-  bool is_validation_due() const;
+  bool is_row_due(int64_t global_step) const;
+  bool is_validation_due(bool is_epoch_over) const;
   int64_t window_size() const;
   double seconds() const;
+  std::optional<int64_t> total_steps() const;
+  std::optional<int64_t> global_batch_size() const;
 
+  void check_manual_options() const;
+  void make_validation();
+  void reload_data();
   void flush_saves();
   void go_back();
   Checkpoint checkpoint(bool weights_only);
-  StateDict run_state(bool weights_only);
-  RunContext context();
+  RunContext make_context();
+  MetricStore* log_store();
   StepContext hook_context(LogTarget target);
 
   Run& run_;
@@ -93,7 +101,6 @@ class FitLoop final : public TrainerControl {
   MetricStore store_{Stage::kTrain};           // of the steps
   MetricStore epoch_store_{Stage::kValidate};  // of the epoch's own hooks
   Hooks hooks_;
-  TrainStep step_;
   FitPosition position_;
   CheckpointWriter writer_;
   std::vector<PendingSave> pending_saves_;
@@ -104,9 +111,14 @@ class FitLoop final : public TrainerControl {
   std::optional<double> max_seconds_;
   std::optional<int64_t> num_batches_;
   ValidationSchedule validation_schedule_;
+  RunContext context_;
+  TrainStep step_;
   std::optional<EvalLoop> validation_;
   LogTarget log_target_ = LogTarget::kNone;
+  bool is_resumed_ = false;
   bool is_resumed_in_epoch_ = false;
+  bool is_last_epoch_whole_ = false;
+  StateDict resumed_random_;
   int64_t last_logged_step_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -30,6 +30,9 @@ class DataLoader {
   /// Batches of an epoch on this rank; nullopt if that is not known before the end.
   virtual std::optional<int64_t> num_batches() const = 0;
 
+  /// Samples of a full batch on this rank; nullopt if that is not known.
+  virtual std::optional<int64_t> batch_size() const { return std::nullopt; }
+
   /// The position: counts batches that next() has delivered. Default: nothing is saved.
   virtual StateDict state() const;
   /// Goes on after the position that state() gave. Errors: CheckpointError if it does not fit this loader.

@@ -29,6 +29,7 @@ class DatasetLoader final : public DataLoader {
   void start_epoch(int64_t epoch) override;
   std::optional<Batch> next() override;
   std::optional<int64_t> num_batches() const override;
+  std::optional<int64_t> batch_size() const override { return options_.batch_size; }
   StateDict state() const override;
   void load_state(const StateDict& state) override;
 
