@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "callbacks/loggers/csv_logger.h"
+#include "callbacks/loggers/json_lines_logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"
@@ -34,6 +35,7 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");
 
   registry.loggers.add<CSVLogger>("CSVLogger");
+  registry.loggers.add<JSONLinesLogger>("JSONLinesLogger");
 }
 
 }  // namespace levin
