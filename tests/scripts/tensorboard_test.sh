@@ -19,6 +19,6 @@ if ! provide_tensorboard >"$SCRATCH/log" 2>&1; then
   exit
 fi
 cd "$ROOT"
-bazel build //tests/parity/tensorboard:write_logs 2>"$SCRATCH/log" || { cat "$SCRATCH/log" && exit 1; }
+"${LEVIN_BAZEL:-/usr/bin/bazel}" build //tests/parity/tensorboard:write_logs 2>"$SCRATCH/log" || { cat "$SCRATCH/log" && exit 1; }
 bazel-bin/tests/parity/tensorboard/write_logs "$SCRATCH/logs"
 "$VENV/bin/python" tests/parity/tensorboard/read_logs.py "$SCRATCH/logs"

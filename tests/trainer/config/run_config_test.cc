@@ -190,7 +190,9 @@ TEST(RunConfigTest, BuiltInClassesAreThere) {
   add_builtin_classes(registry);
   EXPECT_NE(registry.optimizers.find("AdamW"), nullptr);
   EXPECT_NE(registry.callbacks.find("ModelCheckpoint"), nullptr);
-  EXPECT_NE(registry.loggers.find("CSVLogger"), nullptr);
+  for (const char* logger : {"CSVLogger", "JSONLinesLogger", "TensorBoardLogger"}) {
+    EXPECT_NE(registry.loggers.find(logger), nullptr) << logger;
+  }
 }
 
 }  // namespace
