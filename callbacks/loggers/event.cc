@@ -109,7 +109,7 @@ std::string session_start(double time, int64_t first_step) {
   return bytes;
 }
 
-std::string scalars(double time, int64_t step, const Metrics& metrics, int64_t epoch) {
+std::string scalars(double time, int64_t step, const Metrics& metrics, std::optional<int64_t> epoch) {
   std::string bytes = begin_event(time, step);
   Writer event(bytes);
   Writer summary(event, kSummary);
@@ -119,7 +119,7 @@ std::string scalars(double time, int64_t step, const Metrics& metrics, int64_t e
     value.add_float(kSimpleValue, static_cast<float>(scalar));
   };
   for (const auto& [name, value] : metrics) add(name, value);
-  add("epoch", static_cast<double>(epoch));
+  if (epoch) add("epoch", static_cast<double>(*epoch));
   summary.commit();
   return bytes;
 }

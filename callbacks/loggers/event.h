@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,8 @@ namespace levin::event {
 std::string file_version(double time);
 /// Readers drop what earlier files of the folder have at `first_step` and later.
 std::string session_start(double time, int64_t first_step);
-/// Every metric under its name, and `epoch` as another scalar. TensorBoard keeps scalars as float.
-std::string scalars(double time, int64_t step, const Metrics& metrics, int64_t epoch);
+/// Every metric under its name, and `epoch`, where given, as another scalar. TensorBoard keeps scalars as float.
+std::string scalars(double time, int64_t step, const Metrics& metrics, std::optional<int64_t> epoch);
 std::string text(double time, int64_t step, std::string_view name, std::string_view content);
 std::string histogram(double time, int64_t step, std::string_view name, const Histogram& values);
 /// `image` [C, H, W] as in Logger::log_image. Errors: ModelError if it is none.

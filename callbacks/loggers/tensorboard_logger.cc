@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <exception>
+#include <optional>
 
 #include "callbacks/loggers/event.h"
 #include "callbacks/loggers/event_record.h"
@@ -66,6 +67,7 @@ void TensorBoardLogger::open(const fs::path& run_dir) {
   dir_ = run_dir;
   name_ = new_file_name(dir_);
   next_step_ = 0;
+  last_epoch_ = {-1, -1};
   purges_ = false;
 }
 
@@ -73,7 +75,10 @@ void TensorBoardLogger::log_metrics(const Metrics& metrics, int64_t step, int64_
   check_open("log_metrics");
   if (metrics.empty()) return;
   check_metric_names(metrics, "TensorBoardLogger", "scalar");
-  append(event::scalars(now(), step, metrics, epoch), step);
+  const std::pair row_epoch{step, epoch};
+  const bool is_new = row_epoch != last_epoch_;
+  append(event::scalars(now(), step, metrics, is_new ? std::optional(epoch) : std::nullopt), step);
+  last_epoch_ = row_epoch;
 }
 
 void TensorBoardLogger::log_hyperparameters(const Hyperparameters& hyperparameters) {
@@ -133,6 +138,8 @@ StateDict TensorBoardLogger::state() const {
   state.set("file", name_);
   state.set("bytes", file_.is_open() ? file_.size() : 0);
   state.set("next_step", next_step_);
+  state.set("epoch_step", last_epoch_.first);
+  state.set("epoch", last_epoch_.second);
   state.set("has_hyperparameters", int64_t{has_hyperparameters_});
   return state;
 }
@@ -148,6 +155,7 @@ void TensorBoardLogger::load_state(const StateDict& state) {
         name));
   }
   next_step_ = state.integer("next_step");
+  last_epoch_ = {state.integer("epoch_step"), state.integer("epoch")};
   has_hyperparameters_ = state.integer("has_hyperparameters") != 0;
   file_.flush();
   // All that this logger has written to another file came after the state.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "callbacks/loggers/log_file.h"
 #include "callbacks/loggers/logger.h"
@@ -13,10 +14,10 @@ namespace levin {
 
 /// Writes an event file for TensorBoard into the run folder: events.out.tfevents.<seconds>.<host>.<pid>.<number>.
 ///
-/// Scalars: every metric under its name, as float, and `epoch`. Histograms: 30 buckets of equal width over the finite
-/// values. Text is shown as Markdown. Images are PNG; values beyond [0, 1] are clamped. Hyperparameters appear in the
-/// HPARAMS tab beside the metrics; the run is over there when the logger ends: a success, unless an exception ends it.
-/// Bytes of a text that are not UTF-8 become U+FFFD.
+/// Scalars: every metric under its name, as float, and `epoch`, once a step. Histograms: 30 buckets of equal width over
+/// the finite values. Text is shown as Markdown. Images are PNG; values beyond [0, 1] are clamped. Hyperparameters
+/// appear in the HPARAMS tab beside the metrics; the run is over there when the logger ends: a success, unless an
+/// exception ends it. Bytes of a text that are not UTF-8 become U+FFFD.
 ///
 /// The file is made with the first event. A new logger in the folder makes a file of its own, and TensorBoard reads
 /// all. load_state() goes on with the file of state(), cut where it was then; if the file is gone or shorter, with a
@@ -45,7 +46,8 @@ class TensorBoardLogger final : public Logger {
   void log_histogram(std::string_view name, const at::Tensor& values, int64_t step) override;
   void log_image(std::string_view name, const at::Tensor& image, int64_t step) override;
   void flush() override { file_.flush(); }
-  /// "file", its name; "bytes"; "next_step", behind the last step logged; "has_hyperparameters", 0 or 1.
+  /// "file", its name; "bytes"; "next_step", behind the last step logged; "epoch_step" and "epoch", the last scalar
+  /// `epoch`; "has_hyperparameters", 0 or 1.
   StateDict state() const override;
   void load_state(const StateDict& state) override;
 
@@ -61,6 +63,7 @@ class TensorBoardLogger final : public Logger {
   LogFile file_;
   std::string record_;
   int64_t next_step_ = 0;
+  std::pair<int64_t, int64_t> last_epoch_{-1, -1};  // step and value of the last scalar `epoch`
   bool purges_ = false;  // the file begins by dropping the steps from next_step_ on in the others
   bool has_hyperparameters_ = false;
   int exceptions_;  // in flight when the logger was made

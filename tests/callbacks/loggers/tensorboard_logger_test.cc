@@ -83,6 +83,26 @@ TEST_F(TensorBoardLoggerTest, ScalarsHaveNameStepAndEpoch) {
   EXPECT_LE(read[1].time, before + 60);
 }
 
+TEST_F(TensorBoardLoggerTest, EpochComesOnceAStep) {
+  auto logger = open();
+  logger->log_metrics(make_metrics({{"loss", 1.0}}), 9, 0);
+  logger->log_metrics(make_metrics({{"val_loss", 2.0}}), 9, 0);
+  logger->flush();
+  const StateDict state = logger->state();
+  logger = nullptr;
+  logger = open();
+  logger->load_state(state);
+  logger->log_metrics(make_metrics({{"speed", 3.0}}), 9, 0);
+  logger->log_metrics(make_metrics({{"loss", 1.0}}), 10, 0);
+  logger->flush();
+  std::vector<int64_t> steps;
+  for (const ReadEvent& event : events()) {
+    if (event.scalars.contains("epoch")) steps.push_back(event.step);
+  }
+  EXPECT_EQ(events().size(), 5u);
+  EXPECT_EQ(steps, std::vector<int64_t>({9, 10}));
+}
+
 TEST_F(TensorBoardLoggerTest, WithoutEventsThereIsNoFile) {
   open();
   EXPECT_TRUE(files().empty());
@@ -183,6 +203,8 @@ TEST_F(TensorBoardLoggerTest, StateCannotNameAFileElsewhere) {
     state.set("file", std::string(name));
     state.set("bytes", int64_t{0});
     state.set("next_step", int64_t{0});
+    state.set("epoch_step", int64_t{0});
+    state.set("epoch", int64_t{0});
     state.set("has_hyperparameters", int64_t{0});
     EXPECT_THROW(logger->load_state(state), OutputError) << name;
   }
