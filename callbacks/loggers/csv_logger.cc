@@ -40,13 +40,11 @@ size_t parse_header(std::string_view text, std::vector<std::string>& columns) {
       columns.back() += text[++i];
     } else if (c == '"') {
       is_quoted = !is_quoted;
-    } else if (is_quoted) {
-      columns.back() += c;
-    } else if (c == ',') {
+    } else if (c == ',' && !is_quoted) {
       columns.emplace_back();
-    } else if (c == '\n') {
+    } else if (c == '\n' && !is_quoted) {
       return i + 1;
-    } else if (c != '\r') {
+    } else if (c != '\r' || is_quoted) {
       columns.back() += c;
     }
   }

@@ -16,7 +16,7 @@
 namespace levin {
 namespace {
 
-constexpr size_t kMaxWaiting = 64 * 1024;  // bytes
+constexpr size_t kMaxWaiting = 65536;  // bytes
 
 std::filesystem::path temporary_of(const std::filesystem::path& path) { return path.string() + ".tmp"; }
 
@@ -118,7 +118,7 @@ std::string LogFile::read_at(int64_t offset, size_t count) const {
   std::string text(count, '\0');
   size_t done = 0;
   while (done < count) {
-    const ssize_t n = ::pread(fd_, text.data() + done, count - done, static_cast<off_t>(offset) + done);
+    const ssize_t n = ::pread(fd_, text.data() + done, count - done, offset + static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail("read");
     if (n == 0) break;
