@@ -4,7 +4,9 @@
 
 #include "callbacks/callback.h"
 #include "callbacks/loggers/csv_logger.h"
+#include "callbacks/loggers/json_lines_logger.h"
 #include "callbacks/loggers/logger.h"
+#include "callbacks/loggers/tensorboard_logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "callbacks/loggers/csv_logger.h"
+#include "callbacks/loggers/json_lines_logger.h"
+#include "callbacks/loggers/tensorboard_logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"
@@ -103,6 +105,8 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");
 
   registry.loggers.add<CSVLogger>("CSVLogger");
+  registry.loggers.add<JSONLinesLogger>("JSONLinesLogger");
+  registry.loggers.add<TensorBoardLogger>("TensorBoardLogger");
 }
 
 }  // namespace levin
