@@ -3,12 +3,14 @@
 /// Levin's public headers in one. Including single headers compiles faster.
 
 #include "callbacks/callback.h"
+#include "callbacks/exponential_moving_average.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"
 #include "callbacks/throughput_monitor.h"
+#include "callbacks/weight_averaging.h"
 #include "strategies/single_device.h"
 #include "strategies/strategy.h"
 #include "trainer/config/cli.h"

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "callbacks/exponential_moving_average.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
@@ -28,6 +29,7 @@ void add_builtin_classes(Registry& registry) {
   add_optimizer<RmspropOptions>(registry, "RMSprop");
   add_optimizer<AdagradOptions>(registry, "Adagrad");
 
+  registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
   registry.callbacks.add<ModelCheckpoint>("ModelCheckpoint");
   registry.callbacks.add<ModelSummary>("ModelSummary");
   registry.callbacks.add<ProgressBar>("ProgressBar");
