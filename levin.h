@@ -9,6 +9,7 @@
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"
+#include "callbacks/stochastic_weight_averaging.h"
 #include "callbacks/throughput_monitor.h"
 #include "callbacks/weight_averaging.h"
 #include "strategies/single_device.h"

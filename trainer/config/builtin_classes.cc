@@ -5,6 +5,7 @@
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"
+#include "callbacks/stochastic_weight_averaging.h"
 #include "callbacks/throughput_monitor.h"
 #include "trainer/config/registry.h"
 #include "trainer/optim/optimizer_options.h"
@@ -33,6 +34,7 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<ModelCheckpoint>("ModelCheckpoint");
   registry.callbacks.add<ModelSummary>("ModelSummary");
   registry.callbacks.add<ProgressBar>("ProgressBar");
+  registry.callbacks.add<StochasticWeightAveraging>("StochasticWeightAveraging");
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");
 
   registry.loggers.add<CSVLogger>("CSVLogger");
