@@ -4,6 +4,7 @@
 
 #include "callbacks/callback.h"
 #include "callbacks/exponential_moving_average.h"
+#include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/logger.h"
 #include "callbacks/model_checkpoint.h"

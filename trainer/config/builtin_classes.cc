@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "callbacks/exponential_moving_average.h"
+#include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
@@ -31,6 +32,7 @@ void add_builtin_classes(Registry& registry) {
   add_optimizer<AdagradOptions>(registry, "Adagrad");
 
   registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
+  registry.callbacks.add<GradientNormMonitor>("GradientNormMonitor");
   registry.callbacks.add<ModelCheckpoint>("ModelCheckpoint");
   registry.callbacks.add<ModelSummary>("ModelSummary");
   registry.callbacks.add<ProgressBar>("ProgressBar");
