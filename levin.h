@@ -7,6 +7,7 @@
 #include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/logger.h"
+#include "callbacks/loss_guard.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"

@@ -3,6 +3,7 @@
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
+#include "callbacks/loss_guard.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"
@@ -33,6 +34,7 @@ void add_builtin_classes(Registry& registry) {
 
   registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
   registry.callbacks.add<GradientNormMonitor>("GradientNormMonitor");
+  registry.callbacks.add<LossGuard>("LossGuard");
   registry.callbacks.add<ModelCheckpoint>("ModelCheckpoint");
   registry.callbacks.add<ModelSummary>("ModelSummary");
   registry.callbacks.add<ProgressBar>("ProgressBar");
