@@ -194,6 +194,16 @@ void ModelSummary::on_fit_start(const RunContext& run) {
   if (run.communicator.rank() == 0) console_->write(summarize(run.module, options_.max_depth));
 }
 
+std::vector<SummaryRow> summary_rows(const torch::nn::Module& module, int64_t max_depth) {
+  Walk walk(max_depth);
+  walk.visit(module, "", 0);
+  std::vector<SummaryRow> rows;
+  for (const Row& row : walk.rows()) {
+    rows.push_back({row.name, row.type, row.shapes, row.amount.count, row.amount.bytes});
+  }
+  return rows;
+}
+
 std::string summarize(const torch::nn::Module& module, int64_t max_depth) {
   Walk walk(max_depth);
   walk.visit(module, "", 0);

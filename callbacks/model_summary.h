@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "callbacks/callback.h"
 #include "callbacks/console.h"
@@ -34,6 +35,18 @@ class ModelSummary final : public Callback {
   Options options_;
   std::shared_ptr<Console> console_;
 };
+
+/// A row of the table below.
+struct SummaryRow {
+  std::string name = {};    ///< "encoder.conv1"; "." for what the module itself holds.
+  std::string type = {};    ///< "Conv2d"
+  std::string shapes = {};  ///< Of its own parameters: "[64, 32, 3, 3] [64]".
+  int64_t parameters = 0;   ///< In it and below.
+  int64_t bytes = 0;        ///< Their size.
+};
+
+/// The rows of summarize() as data.
+std::vector<SummaryRow> summary_rows(const torch::nn::Module& module, int64_t max_depth);
 
 /// A table of the module's parts (name, type, shapes of the part's own parameters, and the number and bytes of the
 /// parameters in it and below), then totals: trainable and frozen parameters, buffers. Lines end in "\n".

@@ -9,6 +9,9 @@
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
+#include "callbacks/profiler/profiler_list.h"
+#include "callbacks/profiler/simple_profiler.h"
+#include "callbacks/profiler/trace_profiler.h"
 #include "callbacks/progress_bar.h"
 #include "strategies/single_device.h"
 #include "trainer/core/error.h"
@@ -51,7 +54,41 @@ void add_default(TrainerParts& parts, bool is_enabled) {
   if (is_enabled && !has_callback<T>(parts)) parts.callbacks.push_back(std::make_shared<T>());
 }
 
-void check(const TrainerOptions& options, const TrainerParts& parts) {
+template <class T>
+void remove_callbacks(TrainerParts& parts) {
+  std::erase_if(parts.callbacks,
+                [](const auto& callback) { return dynamic_cast<const T*>(callback.get()) != nullptr; });
+}
+
+/// A trial or a bare run keeps no files, whatever callbacks and loggers it was given.
+void remove_unwanted(const TrainerOptions& options, TrainerParts& parts) {
+  if (options.fast_dev_run == 0 && !options.barebones) return;
+  parts.loggers.clear();
+  remove_callbacks<ModelCheckpoint>(parts);
+  if (!options.barebones) return;
+  remove_callbacks<ModelSummary>(parts);
+  remove_callbacks<ProgressBar>(parts);
+}
+
+std::shared_ptr<Profiler> make_profiler(const std::string& name) {
+  if (name == "simple") return std::make_shared<SimpleProfiler>();
+  if (name == "trace") return std::make_shared<TraceProfiler>();
+  throw InternalError(fmt::format("[assemble] no profiler \"{}\".", name));
+}
+
+void add_profiler(const TrainerOptions& options, TrainerParts& parts) {
+  if (options.profiler.empty()) return;
+  std::shared_ptr<Profiler> named = make_profiler(options.profiler);
+  if (!parts.profiler) {
+    parts.profiler = std::move(named);
+  } else {
+    parts.profiler = std::make_shared<ProfilerList>(std::vector{std::move(named), parts.profiler});
+  }
+}
+
+}  // namespace
+
+void check_parts(const TrainerOptions& options, const TrainerParts& parts) {
   std::vector<std::string> problems = find_problems(options);
   if (!options.enable_checkpointing && has_callback<ModelCheckpoint>(parts)) {
     problems.emplace_back("enable_checkpointing is false, but there is a ModelCheckpoint callback");
@@ -65,13 +102,13 @@ void check(const TrainerOptions& options, const TrainerParts& parts) {
       std::any_of(parts.loggers.begin(), parts.loggers.end(), is_null)) {
     problems.emplace_back("a callback or logger is null");
   }
+  if (parts.scheduler && !parts.optimizer) problems.emplace_back("there is a scheduler, but no optimizer that it is for");
   if (!problems.empty()) throw ConfigError(fmt::format("[Trainer] {}.", fmt::join(problems, "; ")));
 }
 
-}  // namespace
-
 TrainerParts assemble(const TrainerOptions& options, TrainerParts parts) {
-  check(options, parts);
+  remove_unwanted(options, parts);
+  add_profiler(options, parts);
   if (!parts.strategy) parts.strategy = std::make_shared<SingleDeviceStrategy>(choose_device(options));
   if (!parts.precision) parts.precision = make_precision(options.precision);
   add_default<ModelSummary>(parts, options.enable_model_summary);

@@ -36,7 +36,7 @@ class EvalLoop final : public TrainerControl {
   /// A pass over the first max_batches batches (-1: all) before the training. Its metrics are dropped.
   void run_sanity_check(int64_t max_batches);
   /// Tells the callbacks what ended a pass on its own. Within a fit its loop does so.
-  void on_exception(const std::exception& error) noexcept { run_.callbacks.on_exception(context(), error); }
+  void on_exception(const std::exception& error) noexcept { run_.tell_error(context(), error); }
   /// What predict_step returned, batch by batch, on the CPU. Only for kPredict.
   std::vector<Batch> take_predictions() { return std::move(predictions_); }
 

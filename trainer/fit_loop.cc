@@ -30,10 +30,12 @@ struct Interrupt {
 
 }  // namespace
 
-FitLoop::FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data)
+FitLoop::FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data,
+                 std::function<void()> on_epoch_done)
     : run_(run),
       module_(module),
       data_(data),
+      on_epoch_done_(std::move(on_epoch_done)),
       strategy_(*run.parts.strategy),
       run_dir_(run.folder_path()),
       driver_(run.options, strategy_, module, optimizers),
@@ -180,7 +182,7 @@ void FitLoop::end_training() {
 }
 
 void FitLoop::end_by_error(const std::exception& error) {
-  run_.callbacks.on_exception(context_, error);
+  run_.tell_error(context_, error);
   try {
     flush_saves();
     writer_.wait();
@@ -192,7 +194,7 @@ void FitLoop::end_by_error(const std::exception& error) {
 
 FitStatus FitLoop::end_by_signal(int signal) {
   const bool is_interrupt = signal == SIGINT;
-  run_.callbacks.on_exception(
+  run_.tell_error(
       context_, InterruptedError(fmt::format("[Trainer] ended by {}.", is_interrupt ? "SIGINT" : "SIGTERM")));
   const bool has_something = run_.folder && (run_.state.global_step > 0 || run_.folder->is_kept());
   if (run_.options.enable_checkpointing && has_something) {
@@ -350,11 +352,14 @@ void FitLoop::end_batch() {
   ++position_.total_batches;
   if (run_.folder && !run_.folder->is_kept()) run_.folder->keep();
   writer_.poll();
-  if (!pending_saves_.empty()) flush_saves();
   if (pending_go_back_) go_back();
+  if (!pending_saves_.empty() && is_resumable_point()) flush_saves();
   if (run_.profiler != nullptr) run_.profiler->end_batch();
-  check_signals();
+  if (is_resumable_point()) check_signals();
 }
+
+// An optimizer that evaluates its window again cannot go on in the middle of one.
+bool FitLoop::is_resumable_point() const { return position_.window.is_empty() || !driver_.needs_closure(); }
 
 bool FitLoop::is_validation_due(bool is_epoch_over) const {
   if (!validation_ || position_.validated_batch == position_.total_batches || run_.state.batch_idx == 0) return false;
@@ -398,6 +403,7 @@ void FitLoop::end_epoch(bool is_whole) {
   store_.reset_epoch();
   epoch_store_.reset_epoch();
   if (is_whole) ++run_.state.epoch;
+  if (on_epoch_done_) on_epoch_done_();
   check_signals_after_epoch();
 }
 
@@ -494,6 +500,7 @@ void FitLoop::load_state(const Checkpoint& checkpoint) {
 }
 
 void FitLoop::go_back() {
+  pending_saves_.clear();  // they would hold what is about to be given up
   const std::filesystem::path path = *std::exchange(pending_go_back_, std::nullopt);
   writer_.wait();
   const Checkpoint checkpoint = load_checkpoint(path);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,9 @@ namespace levin {
 class FitLoop final : public TrainerControl {
  public:
   /// The references must outlive the loop. Errors: ConfigError where options do not fit the data or the optimizers.
-  FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data);
+  /// on_epoch_done: called at the end of each epoch, when its files are complete.
+  FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data,
+          std::function<void()> on_epoch_done = nullptr);
 
   /// Goes on from a checkpoint of a fit, whose weights and callbacks are loaded already. Before run().
   /// Errors: CheckpointError.
@@ -75,6 +78,7 @@ class FitLoop final : public TrainerControl {
   bool may_stop() const;
   bool may_stop_in_epoch() const;
   bool is_last_step_done() const;
+  bool is_resumable_point() const;
   bool is_row_due(int64_t global_step) const;
   bool is_validation_due(bool is_epoch_over) const;
   int64_t window_size() const;
@@ -95,6 +99,7 @@ class FitLoop final : public TrainerControl {
   Run& run_;
   LightningModule& module_;
   FitData& data_;
+  std::function<void()> on_epoch_done_;
   Strategy& strategy_;
   std::filesystem::path run_dir_;
   OptimizerDriver driver_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "trainer/core/metrics.h"
 
@@ -9,8 +10,10 @@ namespace levin {
 
 /// How a fit ended. A fit that failed throws instead.
 enum class FitStatus {
-  kFinished,      ///< A limit (max_epochs, max_steps) was reached.
+  kFinished,      ///< A limit (max_epochs, max_steps, max_time) was reached.
   kStoppedEarly,  ///< A callback asked for the end.
+  kInterrupted,   ///< SIGINT; the checkpoint "interrupted" holds where it stood.
+  kTerminated,    ///< SIGTERM; likewise.
 };
 
 /// What fit() returns.
@@ -20,6 +23,7 @@ struct FitResult {
   int64_t num_steps = 0;               ///< Optimizer steps done, likewise.
   Metrics metrics = {};                ///< Newest value of everything that was logged.
   std::filesystem::path run_dir = {};  ///< Empty if the run kept no files.
+  std::string profile = {};            ///< What the profiler of TrainerOptions::profiler found, as text.
 };
 
 }  // namespace levin

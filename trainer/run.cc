@@ -1,10 +1,23 @@
 #include "trainer/run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "trainer/config/effective_config.h"
+#include "trainer/core/lightning_data_module.h"
 
 namespace levin {
+
+void Run::tell_error(const RunContext& context, const std::exception& error) noexcept {
+  if (std::exchange(is_error_told, true)) return;
+  callbacks.on_exception(context, error);
+  if (data != nullptr) data->on_exception(error);
+}
+
+void Run::reopen_folder(const std::filesystem::path& run_dir) {
+  folder = std::make_unique<RunFolder>(run_dir);
+  for (const auto& logger : parts.loggers) logger->open(run_dir);
+}
 
 void Run::open_folder() {
   if (folder || (parts.loggers.empty() && !options.enable_checkpointing)) return;

@@ -36,11 +36,14 @@ struct Run {
   /// What the run writes into run.json.
   RunRecord record = {};
 
-  Hooks hooks(LightningModule& module) const { return {callbacks, module, profiler}; }
-  /// What setup() and teardown() of callbacks get.
-  RunContext idle_context(Stage stage, LightningModule& module);
+  /// on_exception was called in the call that runs.
+  bool is_error_told = false;
 
-  /// Goes on in the folder of the run that a checkpoint is of.
+  Hooks hooks(LightningModule& module) const { return {callbacks, module, profiler}; }
+  /// Calls on_exception of the callbacks and of the data module, once in a call of the Trainer.
+  void tell_error(const RunContext& context, const std::exception& error) noexcept;
+
+  /// Goes on in the folder of the run that a checkpoint is of. Opens the loggers.
   void reopen_folder(const std::filesystem::path& run_dir);
   /// Makes the run folder and opens the loggers, once, if anything is to be kept.
   void open_folder();

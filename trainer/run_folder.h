@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace levin {
@@ -13,6 +14,8 @@ class RunFolder {
   /// Makes the folder with the next free version and writes config.yaml into it.
   /// Errors: ConfigError if it cannot be made or written; nothing is left then.
   RunFolder(const std::filesystem::path& root, const std::string& experiment, const std::string& config_yaml);
+  /// Goes on in a folder that is there; it is kept.
+  explicit RunFolder(std::filesystem::path existing) : path_(std::move(existing)), is_kept_(true) {}
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;

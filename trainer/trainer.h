@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "trainer/core/batch.h"
@@ -38,9 +39,17 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  FitResult fit(LightningModule& module, LightningDataModule& data);
+  /// resume: "" to begin anew, or the checkpoint to go on from, so that the run ends as if it had never been stopped:
+  /// "last" (the newest whole checkpoint of the experiment's newest run that has one), "auto" (the same, or anew if
+  /// there is none), "best", or a checkpoint folder. Weights, optimizers, schedules, position within the epoch, random
+  /// generators, callbacks and metrics are put back; the seed is that of the checkpoint. From the newest checkpoint of a
+  /// run, the fit goes on in its run folder; from an older one, in a new folder.
+  ///
+  /// SIGINT and SIGTERM end it at the next step border with a checkpoint (see FitStatus) unless handle_signals is off.
+  FitResult fit(LightningModule& module, LightningDataModule& data, const std::string& resume = "");
   /// Without a data module; val_loader may be left out.
-  FitResult fit(LightningModule& module, DataLoader& train_loader, DataLoader* val_loader = nullptr);
+  FitResult fit(LightningModule& module, DataLoader& train_loader, DataLoader* val_loader = nullptr,
+                const std::string& resume = "");
 
   /// One pass over the validation or test data; returns what the steps logged. `checkpoint`: a checkpoint folder whose
   /// weights are loaded first; empty: the module as it is.
@@ -61,9 +70,6 @@ class Trainer {
   std::filesystem::path run_dir() const;
 
  private:
-  void place(LightningModule& module, const std::filesystem::path& checkpoint);
-  void attach(DataLoader& loader) const;
-
   std::unique_ptr<Run> run_;
 };
 

@@ -8,6 +8,7 @@
 #include "callbacks/loggers/logger.h"
 #include "strategies/strategy.h"
 #include "trainer/core/optimizers.h"
+#include "trainer/core/profiler.h"
 #include "trainer/precision/precision.h"
 
 namespace levin {
@@ -20,6 +21,12 @@ struct TrainerParts {
   std::vector<std::shared_ptr<Logger>> loggers = {};
   /// Makes the optimizer instead of LightningModule::configure_optimizers.
   OptimizerFactory optimizer = nullptr;
+  /// Makes the schedule of that optimizer. Only with `optimizer`.
+  ScheduleFactory scheduler = nullptr;
+  /// Told where the time goes, beside the one that TrainerOptions::profiler names.
+  std::shared_ptr<Profiler> profiler = nullptr;
+  /// Shown in the report.
+  std::string command_line = "";
   /// What is saved as config.yaml in the run folder. Default: the options.
   std::string config_yaml = "";
 };

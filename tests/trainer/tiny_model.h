@@ -50,10 +50,10 @@ struct TinyModel : LightningModule {
   Batch predict_step(const Batch& batch, StepContext& /*ctx*/) override { return forward(batch[0].tensor()); }
   Optimizers configure_optimizers() override { return std::make_unique<torch::optim::SGD>(parameters(), 0.01); }
 
-  void on_train_start() override { record("on_train_start"); }
-  void on_train_end() override { record("on_train_end"); }
-  void on_train_epoch_start() override { record("on_train_epoch_start"); }
-  void on_train_epoch_end() override { record("on_train_epoch_end"); }
+  void on_train_start(StepContext& /*ctx*/) override { record("on_train_start"); }
+  void on_train_end(StepContext& /*ctx*/) override { record("on_train_end"); }
+  void on_train_epoch_start(StepContext& /*ctx*/) override { record("on_train_epoch_start"); }
+  void on_train_epoch_end(StepContext& /*ctx*/) override { record("on_train_epoch_end"); }
 
   void record(const char* what) const {
     if (calls != nullptr) calls->push_back(std::string("module.") + what);

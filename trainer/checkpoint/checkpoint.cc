@@ -91,4 +91,14 @@ Checkpoint load_checkpoint(const std::filesystem::path& wanted_folder) {
   return checkpoint;
 }
 
+StateDict load_run_scalars(const std::filesystem::path& wanted_folder) {
+  const std::filesystem::path folder = find_folder(wanted_folder);
+  check_listed(read_manifest(folder), kStateName, folder);
+  const std::filesystem::path file = folder / kStateName;
+  for (auto& [name, scalars] : scalars_from_json(read_text_file(file), file)) {
+    if (name == "run") return std::move(scalars);
+  }
+  throw CheckpointError(fmt::format("[Checkpoint] {}: there is no part \"run\".", file.string()));
+}
+
 }  // namespace levin

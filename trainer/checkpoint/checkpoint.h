@@ -31,4 +31,8 @@ void save_checkpoint(const std::filesystem::path& folder, const Checkpoint& chec
 /// Errors: CheckpointError that names what is missing, damaged or malformed; nothing is returned half.
 Checkpoint load_checkpoint(const std::filesystem::path& folder);
 
+/// Numbers and texts of a checkpoint's `run`, without its tensors and without looking at its other files: to choose
+/// among checkpoints. Errors: CheckpointError if there is no complete folder, or its state.json cannot be read.
+StateDict load_run_scalars(const std::filesystem::path& folder);
+
 }  // namespace levin

@@ -70,6 +70,7 @@ Session make_session(const RunConfig& config) {
   for (const auto& callback : config.callbacks) parts.callbacks.push_back(callback.make());
   for (const auto& logger : config.loggers) parts.loggers.push_back(logger.make());
   if (config.optimizer) parts.optimizer = *config.optimizer->make();
+  if (config.scheduler) parts.scheduler = config.scheduler->make;
   parts.config_yaml = config.yaml;
   Session session;
   session.trainer = std::make_unique<Trainer>(config.trainer, std::move(parts));

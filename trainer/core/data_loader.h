@@ -13,6 +13,7 @@ struct LoaderContext {
   uint64_t seed = 0;  ///< Of the run: the order of an epoch is a function of seed and epoch alone.
   int64_t rank = 0;
   int64_t world_size = 1;
+  bool is_in_order = false;  ///< Without shuffling, so that each epoch begins with the same batches.
 };
 
 /// Delivers batches, epoch by epoch. Call from one thread. The Trainer calls attach() once, then start_epoch() and

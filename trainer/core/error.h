@@ -50,6 +50,12 @@ class OutputError : public Error {
   using Error::Error;
 };
 
+/// SIGINT or SIGTERM ended the run. Callbacks get it in on_exception; fit() does not throw it.
+class InterruptedError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A fault in Levin itself.
 class InternalError : public Error {
  public:

@@ -26,7 +26,7 @@ DatasetLoader::DatasetLoader(std::shared_ptr<const Dataset> dataset, LoaderOptio
 void DatasetLoader::start_epoch(int64_t epoch) {
   epoch_ = epoch;
   next_batch_ = 0;
-  if (options_.shuffle) {
+  if (options_.shuffle && !context_.is_in_order) {
     order_ = random_order(dataset_->size(), context_.seed, epoch);
   } else if (order_.empty()) {
     order_ = sequential_order(dataset_->size());
