@@ -33,6 +33,10 @@ void CheckpointRanking::add(RankedCheckpoint checkpoint) {
   entries_.push_back(std::move(checkpoint));
 }
 
+void CheckpointRanking::remove(const std::string& name) {
+  std::erase_if(entries_, [&](const RankedCheckpoint& entry) { return entry.name == name; });
+}
+
 const RankedCheckpoint* CheckpointRanking::best() const {
   if (entries_.empty()) return nullptr;
   if (rank_by_ == RankBy::kNewest) return &entries_.back();
