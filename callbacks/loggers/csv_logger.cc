@@ -1,18 +1,14 @@
 #include "callbacks/loggers/csv_logger.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <exception>
+#include <iterator>
 #include <utility>
 
+#include "callbacks/loggers/metric_names.h"
 #include "trainer/core/error.h"
 
 namespace levin {
@@ -28,6 +24,7 @@ std::string quote(const std::string& name) {
 }
 
 std::string format_header(const std::vector<std::string>& columns) {
+  if (columns.empty()) return "";
   std::string text;
   for (const std::string& column : columns) text += (text.empty() ? "" : ",") + quote(column);
   return text + "\n";
@@ -43,13 +40,11 @@ size_t parse_header(std::string_view text, std::vector<std::string>& columns) {
       columns.back() += text[++i];
     } else if (c == '"') {
       is_quoted = !is_quoted;
-    } else if (is_quoted) {
-      columns.back() += c;
-    } else if (c == ',') {
+    } else if (c == ',' && !is_quoted) {
       columns.emplace_back();
-    } else if (c == '\n') {
+    } else if (c == '\n' && !is_quoted) {
       return i + 1;
-    } else if (c != '\r') {
+    } else if (c != '\r' || is_quoted) {
       columns.back() += c;
     }
   }
@@ -64,16 +59,8 @@ bool may_be_log(std::string_view text) {
   return text.size() <= kStart.size() || std::string_view(",\r\n").find(text[kStart.size()]) != std::string_view::npos;
 }
 
-std::string format_value(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
+bool starts_with(const std::vector<std::string>& columns, const std::vector<std::string>& start) {
+  return start.size() <= columns.size() && std::equal(start.begin(), start.end(), columns.begin());
 }
 
 // Calls fn(line), without the line end, for each line of `text`.
@@ -90,50 +77,44 @@ void for_each_line(std::string_view text, const Fn& fn) {
 
 CSVLogger::~CSVLogger() {
   try {
-    write_pending();
+    append_pending();
   } catch (const std::exception&) {
     // Nobody is left to tell; a caller who must know calls flush().
   }
-  close();
 }
 
 void CSVLogger::open(const std::filesystem::path& run_dir) {
-  write_pending();
-  close();
-  path_ = run_dir / "metrics.csv";
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd_ < 0) fail("open");
-  const std::string text = read_all();
-  const size_t header_size = parse_header(text, columns_);
+  append_pending();
+  file_.open(run_dir / "metrics.csv");
+  const std::string text = file_.read();
   if (!may_be_log(text)) {
-    close();
+    file_.close();
     throw OutputError(
         fmt::format("[CSVLogger] {} is no log of metrics: its first columns are not \"step,epoch\". "
                     "Move it away, or use another run folder.",
-                    path_.string()));
+                    file_.path().string()));
   }
   // A kill may have torn the header, or the last row.
-  size_ = header_size == 0 ? 0 : static_cast<int64_t>(text.rfind('\n') + 1);
-  if (size_ < static_cast<int64_t>(text.size()) && ::ftruncate(fd_, size_) != 0) fail("shorten");
+  const size_t header_size = parse_header(text, columns_);
+  file_.truncate(header_size == 0 ? 0 : static_cast<int64_t>(text.rfind('\n') + 1));
 }
 
 void CSVLogger::log_metrics(const Metrics& metrics, int64_t step, int64_t epoch) {
-  if (fd_ < 0) throw InternalError("[CSVLogger] log_metrics was called before open.");
+  if (!file_.is_open()) throw InternalError("[CSVLogger] log_metrics was called before open.");
   if (metrics.empty()) return;
-  for (const char* fixed : {"step", "epoch"}) {
-    if (!metrics.find(fixed)) continue;
-    throw ConfigError(fmt::format(
-        "[CSVLogger] A metric is called \"{}\", which is a column of its own. Log it under another name.", fixed));
-  }
+  check_metric_names(metrics, "CSVLogger", "column");
   if (joins_pending(metrics, step, epoch)) {
     pending_->metrics.set_all(metrics);
     return;
   }
-  write_pending();
+  append_pending();
   pending_ = Row{step, epoch, metrics};
 }
 
-void CSVLogger::flush() { write_pending(); }
+void CSVLogger::flush() {
+  append_pending();
+  file_.flush();
+}
 
 bool CSVLogger::joins_pending(const Metrics& metrics, int64_t step, int64_t epoch) const {
   return pending_ && pending_->step == step && pending_->epoch == epoch &&
@@ -141,110 +122,106 @@ bool CSVLogger::joins_pending(const Metrics& metrics, int64_t step, int64_t epoc
                       [&](const Metrics::Entry& e) { return pending_->metrics.find(e.first); });
 }
 
-// A row that could not be written stays pending, so that the next call tries again.
-void CSVLogger::write_pending() {
+// A row whose columns could not be added stays pending, so that the next call tries again.
+void CSVLogger::append_pending() {
   if (!pending_) return;
   add_columns(pending_->metrics);
-  append(format_row(*pending_));
-  pending_.reset();
+  place_values(pending_->metrics);
+  fmt::memory_buffer line;
+  const auto end = std::back_inserter(line);
+  fmt::format_to(end, "{},{}", pending_->step, pending_->epoch);
+  for (size_t i = kNumFixedColumns; i < columns_.size(); ++i) {
+    line.push_back(',');
+    // The sign of a nan means nothing.
+    if (cells_[i]) fmt::format_to(end, "{}", std::isnan(*cells_[i]) ? std::abs(*cells_[i]) : *cells_[i]);
+  }
+  line.push_back('\n');
+  pending_.reset();  // in the file's memory from here on, even if the write fails
+  file_.append({line.data(), line.size()});
 }
 
-std::string CSVLogger::format_row(const Row& row) const {
-  std::string text = fmt::format("{},{}", row.step, row.epoch);
-  for (size_t i = kNumFixedColumns; i < columns_.size(); ++i) {
-    text += ',';
-    if (const auto value = row.metrics.find(columns_[i])) text += format_value(*value);
+// Rows mostly have their metrics in the order of the columns, so the search begins behind the last hit.
+void CSVLogger::place_values(const Metrics& metrics) {
+  cells_.assign(columns_.size(), std::nullopt);
+  size_t column = kNumFixedColumns;
+  for (const auto& [name, value] : metrics) {
+    while (columns_[column] != name) column = column + 1 < columns_.size() ? column + 1 : kNumFixedColumns;
+    cells_[column] = value;
   }
-  return text + "\n";
 }
 
 void CSVLogger::add_columns(const Metrics& metrics) {
   std::vector<std::string> columns = columns_;
   if (columns.empty()) columns = {"step", "epoch"};
+  size_t guess = kNumFixedColumns;  // as in place_values
   for (const auto& [name, value] : metrics) {
-    if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
+    if (guess < columns.size() && columns[guess++] == name) continue;
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    guess = static_cast<size_t>(found - columns.begin()) + 1;
+    if (found == columns.end()) columns.push_back(name);
   }
   if (columns.size() == columns_.size()) return;
-  if (size_ == 0) {
-    append(format_header(columns));
+  if (file_.size() == 0) {
+    file_.append(format_header(columns));
   } else {
-    const std::string old_text = read_all();
+    const std::string old_text = file_.read();
     std::vector<std::string> old_columns;
     const size_t header_size = parse_header(old_text, old_columns);
     const std::string empty_cells(columns.size() - old_columns.size(), ',');
     std::string text = format_header(columns);
     for_each_line(std::string_view(old_text).substr(header_size),
                   [&](std::string_view line) { text.append(line).append(empty_cells).append("\n"); });
-    rewrite(text);
+    file_.replace(text);
   }
   columns_ = std::move(columns);
 }
 
-void CSVLogger::drop_rows_from(int64_t first_step) {
-  if (fd_ < 0) throw InternalError("[CSVLogger] drop_rows_from was called before open.");
-  write_pending();
-  const std::string old_text = read_all();
+StateDict CSVLogger::state() const {
+  StateDict state;
+  state.set("bytes", file_.size());
+  state.set("header", format_header(columns_));
+  return state;
+}
+
+void CSVLogger::load_state(const StateDict& state) {
+  if (!file_.is_open()) throw InternalError("[CSVLogger] load_state was called before open.");
+  const int64_t size = state.integer("bytes");
   std::vector<std::string> columns;
-  const size_t header_size = parse_header(old_text, columns);
-  std::string text = old_text.substr(0, header_size);
+  parse_header(state.text("header"), columns);
+  pending_.reset();
+  if (columns == columns_) {
+    if (size <= file_.size() && !file_.is_line_start(size)) fail_other_log();
+    file_.truncate(size);
+  } else if (starts_with(columns_, columns)) {
+    restore(columns, size);
+  } else if (!starts_with(columns, columns_)) {
+    fail_other_log();
+  }
+}
+
+// Columns came after the state was taken, so that its rows have empty cells at their ends now.
+void CSVLogger::restore(const std::vector<std::string>& columns, int64_t size) {
+  const std::string old_text = file_.read();
+  std::vector<std::string> old_columns;
+  const size_t header_size = parse_header(old_text, old_columns);
+  const std::string empty_cells(old_columns.size() - columns.size(), ',');
+  std::string text = format_header(columns);
   for_each_line(std::string_view(old_text).substr(header_size), [&](std::string_view line) {
-    int64_t step = 0;
-    std::from_chars(line.data(), line.data() + line.size(), step);
-    if (step < first_step) text.append(line).append("\n");
+    if (static_cast<int64_t>(text.size()) >= size) return;
+    if (!line.ends_with(empty_cells)) fail_other_log();
+    line.remove_suffix(empty_cells.size());
+    text.append(line).append("\n");
   });
-  if (text.size() != old_text.size()) rewrite(text);
+  if (static_cast<int64_t>(text.size()) > size) fail_other_log();
+  file_.replace(text);
+  columns_ = columns;
 }
 
-void CSVLogger::append(std::string_view text) {
-  if (!write_all(fd_, text)) {
-    const int error = errno;
-    // The part that was written would tear the file; open() drops it too, should this fail.
-    [[maybe_unused]] const int result = ::ftruncate(fd_, size_);
-    errno = error;
-    fail("write");
-  }
-  size_ += static_cast<int64_t>(text.size());
-}
-
-void CSVLogger::rewrite(const std::string& text) {
-  const std::string temporary = path_.string() + ".tmp";
-  const int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-  if (fd < 0) fail("rewrite");
-  if (!write_all(fd, text) || ::fsync(fd) != 0 || ::rename(temporary.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    ::close(fd);
-    ::unlink(temporary.c_str());
-    errno = error;
-    fail("rewrite");
-  }
-  close();
-  fd_ = fd;
-  size_ = static_cast<int64_t>(text.size());
-}
-
-std::string CSVLogger::read_all() const {
-  struct stat status {};
-  if (::fstat(fd_, &status) != 0) fail("read");
-  std::string text(static_cast<size_t>(status.st_size), '\0');
-  size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count = ::pread(fd_, text.data() + size, text.size() - size, static_cast<off_t>(size));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("read");
-    if (count == 0) break;
-    size += static_cast<size_t>(count);
-  }
-  text.resize(size);
-  return text;
-}
-
-void CSVLogger::close() noexcept {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
-void CSVLogger::fail(const char* action) const {
-  throw OutputError(fmt::format("[CSVLogger] Cannot {} {}: {}.", action, path_.string(), std::strerror(errno)));
+void CSVLogger::fail_other_log() const {
+  throw OutputError(
+      fmt::format("[CSVLogger] {} is not the log that the checkpoint belongs to: its columns or rows differ. Move it "
+                  "away, or use another run folder.",
+                  file_.path().string()));
 }
 
 }  // namespace levin

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "callbacks/loggers/log_file.h"
 #include "callbacks/loggers/logger.h"
 #include "trainer/core/metrics.h"
 #include "trainer/core/option_visitor.h"
@@ -21,16 +22,22 @@ namespace levin {
 /// "nan", "inf" and "-inf" for what is not finite. Names are quoted as in RFC 4180 where they need it.
 ///
 /// In a folder that has a metrics.csv, the file is continued; a last line that a kill has torn is dropped.
-/// Owns the file from open() to its end. Errors, beside those of Logger: ConfigError if a metric is called "step" or
-/// "epoch"; OutputError if the file is no such log. After an OutputError the file holds whole rows only.
+/// load_state() brings back the rows and columns of state(). A log that is shorter, as after a power cut, is continued
+/// as it stands. Owns the file from open() to its end. Errors, beside those of Logger: ConfigError if a metric is
+/// called "step" or "epoch"; OutputError if the file is no such log. After an OutputError the file holds whole rows
+/// only.
 class CSVLogger final : public Logger {
  public:
   struct Options {
-    void visit(OptionVisitor& /*visitor*/) {}
+    /// How long a row may wait in memory, where a kill of the process loses it; 0: not at all.
+    double flush_seconds = 10;
+    void visit(OptionVisitor& visitor) {
+      visitor.field("flush_seconds", flush_seconds, "how long rows may wait in memory; 0: not at all", at_least(0));
+    }
   };
 
-  CSVLogger() = default;
-  explicit CSVLogger(const Options& /*options*/) {}
+  CSVLogger() : CSVLogger(Options{}) {}
+  explicit CSVLogger(const Options& options) : file_("CSVLogger", options.flush_seconds) {}
   ~CSVLogger() override;
   CSVLogger(const CSVLogger&) = delete;
   CSVLogger& operator=(const CSVLogger&) = delete;
@@ -38,10 +45,9 @@ class CSVLogger final : public Logger {
   void open(const std::filesystem::path& run_dir) override;
   void log_metrics(const Metrics& metrics, int64_t step, int64_t epoch) override;
   void flush() override;
-
-  /// Drops the rows of `first_step` and later. For a run that continues from a checkpoint and does these steps again.
-  /// Errors: OutputError.
-  void drop_rows_from(int64_t first_step);
+  /// "bytes", "header".
+  StateDict state() const override;
+  void load_state(const StateDict& state) override;
 
  private:
   struct Row {
@@ -51,19 +57,15 @@ class CSVLogger final : public Logger {
   };
 
   bool joins_pending(const Metrics& metrics, int64_t step, int64_t epoch) const;
-  void write_pending();
-  std::string format_row(const Row& row) const;
+  void append_pending();
+  void place_values(const Metrics& metrics);
   void add_columns(const Metrics& metrics);
-  void append(std::string_view text);
-  void rewrite(const std::string& text);
-  std::string read_all() const;
-  void close() noexcept;
-  [[noreturn]] void fail(const char* action) const;
+  void restore(const std::vector<std::string>& columns, int64_t size);
+  [[noreturn]] void fail_other_log() const;
 
-  std::filesystem::path path_;
-  int fd_ = -1;
-  int64_t size_ = 0;  // bytes of the whole rows in the file
+  LogFile file_;
   std::vector<std::string> columns_;
+  std::vector<std::optional<double>> cells_;  // of the row that is being written, a cell per column
   std::optional<Row> pending_;
 };
 

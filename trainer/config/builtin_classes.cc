@@ -3,10 +3,16 @@
 #include <utility>
 #include <vector>
 
+#include "callbacks/exponential_moving_average.h"
+#include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
+#include "callbacks/loggers/json_lines_logger.h"
+#include "callbacks/loggers/tensorboard_logger.h"
+#include "callbacks/loss_guard.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
 #include "callbacks/progress_bar.h"
+#include "callbacks/stochastic_weight_averaging.h"
 #include "callbacks/throughput_monitor.h"
 #include "trainer/config/registry.h"
 #include "trainer/config/scheduler_section.h"
@@ -97,12 +103,18 @@ void add_builtin_classes(Registry& registry) {
   add_optimizers(registry);
   add_schedules(registry);
 
+  registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
+  registry.callbacks.add<GradientNormMonitor>("GradientNormMonitor");
+  registry.callbacks.add<LossGuard>("LossGuard");
   registry.callbacks.add<ModelCheckpoint>("ModelCheckpoint");
   registry.callbacks.add<ModelSummary>("ModelSummary");
   registry.callbacks.add<ProgressBar>("ProgressBar");
+  registry.callbacks.add<StochasticWeightAveraging>("StochasticWeightAveraging");
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");
 
   registry.loggers.add<CSVLogger>("CSVLogger");
+  registry.loggers.add<JSONLinesLogger>("JSONLinesLogger");
+  registry.loggers.add<TensorBoardLogger>("TensorBoardLogger");
 }
 
 }  // namespace levin

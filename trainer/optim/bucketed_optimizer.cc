@@ -11,6 +11,7 @@
 
 #include "trainer/core/batch.h"
 #include "trainer/core/error.h"
+#include "trainer/optim/single_thread_guard.h"
 
 namespace levin {
 namespace {
@@ -46,8 +47,14 @@ void BucketedOptimizer::Bucket::for_ranges(c10::function_ref<void(size_t, size_t
   const auto begin = static_cast<int64_t>(num_large);
   const auto end = static_cast<int64_t>(params.size());
   if (begin == end) return;
+  if (small_numel < 2 * kLargeNumel) {
+    const SingleThreadGuard on_this_thread;
+    kernel(num_large, params.size() - num_large);
+    return;
+  }
+  const int64_t grain_size = ((end - begin) * kLargeNumel + small_numel - 1) / small_numel;
   // Inside of a parallel region the kernels start no threads.
-  at::parallel_for(begin, end, /*grain_size=*/1, [&](int64_t from, int64_t to) {
+  at::parallel_for(begin, end, grain_size, [&](int64_t from, int64_t to) {
     const at::NoGradGuard no_gradients;  // of this thread
     kernel(static_cast<size_t>(from), static_cast<size_t>(to - from));
   });
@@ -138,7 +145,11 @@ void BucketedOptimizer::add_to_bucket(GroupCache& cache, Slot& slot, const at::T
   bucket.grads.push_back(gradient_of(param));
   bucket.owners.push_back(&state);
   for (size_t k = 0; k < state.tensors.size(); ++k) bucket.state[k].push_back(state.tensors[k]);
-  if (is_large(param)) ++bucket.num_large;
+  if (is_large(param)) {
+    ++bucket.num_large;
+  } else {
+    bucket.small_numel += real.numel();
+  }
 }
 
 TensorState& BucketedOptimizer::state_of(const at::Tensor& param, const AnyGroupOptions& options) {

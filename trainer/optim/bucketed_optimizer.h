@@ -53,8 +53,9 @@ class BucketedOptimizer : public torch::optim::Optimizer {
     std::vector<at::Tensor> grads;
     std::vector<std::vector<at::Tensor>> state;  ///< One list for each of state_names().
     std::vector<TensorState*> owners;
-    size_t num_large = 0;  ///< On the CPU: the first ones, each worth several threads.
-    bool has_new = true;   ///< A parameter of it takes its first step.
+    size_t num_large = 0;     ///< The first ones: on a device, or each worth several threads.
+    int64_t small_numel = 0;  ///< Numbers in all others.
+    bool has_new = true;      ///< A parameter of it takes its first step.
 
     /// Calls kernel(begin, count) for ranges of the parameters: once on a device. LibTorch's fused CPU kernels start
     /// all threads for each tensor, however small, which costs more than the work in it; so small tensors are handed

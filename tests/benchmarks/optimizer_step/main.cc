@@ -1,11 +1,11 @@
-// One AdamW step of Levin or of LibTorch, with gradients that stay the same, on one thread.
+// One AdamW step of Levin or of LibTorch, with gradients that stay the same, on as many threads as OMP_NUM_THREADS
+// says.
 //
 //   optimizer_step levin|libtorch small|convnet --steps N    prints {"mode": ..., "us_per_step": ...}
 //
 // small: 200 parameters of 64 numbers. convnet: the parameters of examples/fashion_mnist. The first tenth of the steps
 // is warm-up.
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/randn.h>
 #include <torch/optim/adamw.h>
 
@@ -56,7 +56,6 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "usage: optimizer_step levin|libtorch small|convnet [--steps N]\n");
     return 2;
   }
-  at::set_num_threads(1);
   std::printf("{\"mode\": \"%s %s\", \"us_per_step\": %.3f}\n", side.c_str(), problem.c_str(),
               us_per_step(side, problem, num_steps));
   return 0;

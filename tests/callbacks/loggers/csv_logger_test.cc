@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <random>
 #include <sstream>
 
+#include "tests/callbacks/loggers/log_folder.h"
 #include "trainer/core/error.h"
 
 namespace levin {
@@ -21,71 +21,53 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Metrics metrics(std::initializer_list<Metrics::Entry> entries) {
-  Metrics result;
-  for (const auto& [name, value] : entries) result.set(name, value);
-  return result;
-}
-
 class CSVLoggerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "levin_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-    file_ = dir_ / "metrics.csv";
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
   std::unique_ptr<CSVLogger> open() const {
     auto logger = std::make_unique<CSVLogger>();
     logger->open(dir_);
     return logger;
   }
-  std::string text() const {
-    std::ifstream stream(file_);
-    std::ostringstream result;
-    result << stream.rdbuf();
-    return result.str();
-  }
-  void write(const std::string& content) const { std::ofstream(file_) << content; }
+  std::string text() const { return folder_.read("metrics.csv"); }
+  void write(const std::string& content) const { folder_.write("metrics.csv", content); }
 
-  fs::path dir_;
-  fs::path file_;
+  LogFolder folder_;
+  const fs::path dir_ = folder_.path();
+  const fs::path file_ = dir_ / "metrics.csv";
 };
 
 // Field case B30.
 TEST_F(CSVLoggerTest, NewNameLeavesEmptyCellsInOlderRows) {
   const auto logger = open();
-  logger->log_metrics(metrics({{"a", 1.0}}), 0, 0);
-  logger->log_metrics(metrics({{"a", 2.0}, {"b", 3.0}}), 1, 0);
-  logger->log_metrics(metrics({{"b", 4.5}}), 2, 1);
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
+  logger->log_metrics(make_metrics({{"a", 2.0}, {"b", 3.0}}), 1, 0);
+  logger->log_metrics(make_metrics({{"b", 4.5}}), 2, 1);
   logger->flush();
   EXPECT_EQ(text(), "step,epoch,a,b\n0,0,1,\n1,0,2,3\n2,1,,4.5\n");
 }
 
 TEST_F(CSVLoggerTest, MetricsOfOneStepShareARow) {
   const auto logger = open();
-  logger->log_metrics(metrics({{"val_loss", 0.5}}), 9, 0);
-  logger->log_metrics(metrics({{"train_acc", 0.25}}), 9, 0);
+  logger->log_metrics(make_metrics({{"val_loss", 0.5}}), 9, 0);
+  logger->log_metrics(make_metrics({{"train_acc", 0.25}}), 9, 0);
   logger->flush();
   EXPECT_EQ(text(), "step,epoch,val_loss,train_acc\n9,0,0.5,0.25\n");
 }
 
 TEST_F(CSVLoggerTest, SameNameStepOrEpochDecidesWhetherRowsJoin) {
   const auto logger = open();
-  logger->log_metrics(metrics({{"a", 1.0}}), 9, 0);
-  logger->log_metrics(metrics({{"a", 2.0}}), 9, 0);  // the name is there already
-  logger->log_metrics(metrics({{"b", 3.0}}), 9, 1);  // another epoch
-  logger->log_metrics(metrics({{"c", 4.0}}), 10, 1);
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 9, 0);
+  logger->log_metrics(make_metrics({{"a", 2.0}}), 9, 0);  // the name is there already
+  logger->log_metrics(make_metrics({{"b", 3.0}}), 9, 1);  // another epoch
+  logger->log_metrics(make_metrics({{"c", 4.0}}), 10, 1);
   logger->flush();
-  logger->log_metrics(metrics({{"d", 5.0}}), 10, 1);  // the row is written already
+  logger->log_metrics(make_metrics({{"d", 5.0}}), 10, 1);  // the row is written already
   logger->flush();
   EXPECT_EQ(text(), "step,epoch,a,b,c,d\n9,0,1,,,\n9,0,2,,,\n9,1,,3,,\n10,1,,,4,\n10,1,,,,5\n");
 }
 
 TEST_F(CSVLoggerTest, DestructorWritesThePendingRow) {
-  open()->log_metrics(metrics({{"a", 1.0}}), 0, 0);
+  open()->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
   EXPECT_EQ(text(), "step,epoch,a\n0,0,1\n");
 }
 
@@ -97,7 +79,7 @@ TEST_F(CSVLoggerTest, NoMetricsMakeNoRow) {
 TEST_F(CSVLoggerTest, ValuesThatAreNotFiniteHaveNames) {
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  open()->log_metrics(metrics({{"a", nan}, {"b", -nan}, {"c", inf}, {"d", -inf}}), 0, 0);
+  open()->log_metrics(make_metrics({{"a", nan}, {"b", -nan}, {"c", inf}, {"d", -inf}}), 0, 0);
   EXPECT_EQ(text(), "step,epoch,a,b,c,d\n0,0,nan,nan,inf,-inf\n");
 }
 
@@ -109,7 +91,7 @@ TEST_F(CSVLoggerTest, ValuesReadBackExactly) {
     if (value - value == 0.0) values.push_back(value);  // finite
   }
   const auto logger = open();
-  for (size_t i = 0; i < values.size(); ++i) logger->log_metrics(metrics({{"a", values[i]}}), i, 0);
+  for (size_t i = 0; i < values.size(); ++i) logger->log_metrics(make_metrics({{"a", values[i]}}), i, 0);
   logger->flush();
   std::istringstream lines(text());
   std::string line;
@@ -122,33 +104,33 @@ TEST_F(CSVLoggerTest, ValuesReadBackExactly) {
 }
 
 TEST_F(CSVLoggerTest, NamesAreQuotedAndReadBack) {
-  open()->log_metrics(metrics({{"a,b", 1.0}, {"say \"hi\"", 2.0}, {"two\nlines", 3.0}}), 0, 0);
+  open()->log_metrics(make_metrics({{"a,b", 1.0}, {"say \"hi\"", 2.0}, {"two\nlines", 3.0}}), 0, 0);
   const std::string header = "step,epoch,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\"\n";
   EXPECT_EQ(text(), header + "0,0,1,2,3\n");
-  open()->log_metrics(metrics({{"two\nlines", 6.0}, {"a,b", 4.0}}), 1, 0);
+  open()->log_metrics(make_metrics({{"two\nlines", 6.0}, {"a,b", 4.0}}), 1, 0);
   EXPECT_EQ(text(), header + "0,0,1,2,3\n1,0,4,,6\n");
 }
 
 // Field case B30.
 TEST_F(CSVLoggerTest, OldRowsStayWhenTheFileIsOpenedAgain) {
-  open()->log_metrics(metrics({{"a", 1.0}}), 0, 0);
+  open()->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
   const auto logger = open();
-  logger->log_metrics(metrics({{"a", 2.0}}), 1, 0);
-  logger->log_metrics(metrics({{"b", 3.0}}), 2, 0);
+  logger->log_metrics(make_metrics({{"a", 2.0}}), 1, 0);
+  logger->log_metrics(make_metrics({{"b", 3.0}}), 2, 0);
   logger->flush();
   EXPECT_EQ(text(), "step,epoch,a,b\n0,0,1,\n1,0,2,\n2,0,,3\n");
 }
 
 TEST_F(CSVLoggerTest, TornLastLineIsDropped) {
   write("step,epoch,a\n0,0,1\n1,0,0.33333");
-  open()->log_metrics(metrics({{"a", 0.5}}), 1, 0);
+  open()->log_metrics(make_metrics({{"a", 0.5}}), 1, 0);
   EXPECT_EQ(text(), "step,epoch,a\n0,0,1\n1,0,0.5\n");
 }
 
 TEST_F(CSVLoggerTest, TornHeaderIsDropped) {
   for (const char* torn : {"st", "step,epoch,tr", "step,epoch,\"a\n"}) {
     write(torn);
-    open()->log_metrics(metrics({{"b", 0.5}}), 0, 0);
+    open()->log_metrics(make_metrics({{"b", 0.5}}), 0, 0);
     EXPECT_EQ(text(), "step,epoch,b\n0,0,0.5\n") << torn;
   }
 }
@@ -169,23 +151,124 @@ TEST_F(CSVLoggerTest, ForeignFileIsLeftAlone) {
 }
 
 // Field case B30: steps do not repeat where a run goes on from a checkpoint.
-TEST_F(CSVLoggerTest, RowsFromAStepOnAreDropped) {
-  write("step,epoch,a,b\n49,0,1,\n99,0,2,\n99,0,,3\n149,1,4,\n");
-  const auto logger = open();
-  logger->drop_rows_from(100);
-  logger->log_metrics(metrics({{"a", 5.0}}), 149, 1);
+TEST_F(CSVLoggerTest, LoadStateDropsTheRowsAfterIt) {
+  write("step,epoch,a,b\n49,0,1,\n99,0,2,\n99,0,,3\n");
+  auto logger = open();
+  const StateDict state = logger->state();
+  logger->log_metrics(make_metrics({{"a", 4.0}}), 149, 1);
+  logger->log_metrics(make_metrics({{"a", 4.5}}), 199, 1);
+  logger = nullptr;
+  logger = open();
+  logger->load_state(state);
+  logger->log_metrics(make_metrics({{"a", 5.0}}), 149, 1);
   logger->flush();
   EXPECT_EQ(text(), "step,epoch,a,b\n49,0,1,\n99,0,2,\n99,0,,3\n149,1,5,\n");
-  logger->drop_rows_from(0);
-  EXPECT_EQ(text(), "step,epoch,a,b\n");
 }
 
-TEST_F(CSVLoggerTest, RowsStayInAnEmptyFile) {
+TEST_F(CSVLoggerTest, LoadStateDropsRowsThatWaitInMemory) {
   const auto logger = open();
-  logger->drop_rows_from(0);
-  logger->log_metrics(metrics({{"a", 1.0}}), 0, 0);
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
+  logger->flush();
+  const StateDict state = logger->state();
+  for (int64_t step = 1; step < 4; ++step) logger->log_metrics(make_metrics({{"a", 2.0}}), step, 0);
+  logger->load_state(state);
   logger->flush();
   EXPECT_EQ(text(), "step,epoch,a\n0,0,1\n");
+}
+
+TEST_F(CSVLoggerTest, LoadStateDropsTheColumnsAfterIt) {
+  auto logger = open();
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
+  logger->log_metrics(make_metrics({{"a", 2.0}, {"b,c", 3.0}}), 1, 0);
+  logger->flush();
+  const StateDict state = logger->state();
+  const std::string before = text();
+  for (int i = 0; i < 2; ++i) {
+    logger->log_metrics(make_metrics({{"a", 4.0}, {"d", 5.0}}), 2, 1);
+    logger->log_metrics(make_metrics({{"e", 6.0}}), 3, 1);
+    logger->flush();
+    ASSERT_TRUE(text().starts_with("step,epoch,a,\"b,c\",d,e\n0,0,1,,,\n")) << text();
+    if (i == 1) logger = open();
+    logger->load_state(state);
+    EXPECT_EQ(text(), before);
+  }
+  logger->log_metrics(make_metrics({{"f", 7.0}}), 2, 1);
+  logger->flush();
+  EXPECT_EQ(text(), "step,epoch,a,\"b,c\",f\n0,0,1,,\n1,0,2,3,\n2,1,,,7\n");
+}
+
+TEST_F(CSVLoggerTest, StateOfAnEmptyLogEmptiesIt) {
+  const auto logger = open();
+  const StateDict state = logger->state();
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
+  logger->flush();
+  logger->load_state(state);
+  EXPECT_EQ(text(), "");
+  logger->log_metrics(make_metrics({{"b", 1.0}}), 0, 0);
+  logger->flush();
+  EXPECT_EQ(text(), "step,epoch,b\n0,0,1\n");
+}
+
+TEST_F(CSVLoggerTest, LogThatIsShorterThanItsStateGoesOn) {
+  auto logger = open();
+  for (int64_t step = 0; step < 3; ++step) logger->log_metrics(make_metrics({{"a", 1.0}}), step, 0);
+  logger->flush();
+  const StateDict state = logger->state();
+  for (const std::string left : {"", "step,epoch,a\n0,0,1\n", "step,epoch,a\n0,0,1\n1,0"}) {
+    write(left);
+    logger = open();
+    logger->load_state(state);
+    EXPECT_EQ(text(), left.substr(0, left.rfind('\n') + 1));
+  }
+}
+
+TEST_F(CSVLoggerTest, StateOfAnotherLogIsAnError) {
+  write("step,epoch,a\n0,0,1\n1,0,1\n");
+  const StateDict state = open()->state();
+  for (const char* other : {"step,epoch,b\n0,0,1\n1,0,1\n",        // another column
+                            "step,epoch,a\n0,0,1.5\n1,0,1\n",      // the state ends within a row
+                            "step,epoch,a,b\n0,0,1,2\n1,0,1,2\n",  // the new column has values before the state
+                            "step,epoch,a,b\n0,0,1.5,\n1,0,1,\n"}) {
+    write(other);
+    const auto logger = open();
+    try {
+      logger->load_state(state);
+      ADD_FAILURE() << other;
+    } catch (const OutputError& error) {
+      EXPECT_EQ(error.what(), "[CSVLogger] " + file_.string() +
+                                  " is not the log that the checkpoint belongs to: its columns or rows differ. Move it "
+                                  "away, or use another run folder.");
+    }
+    EXPECT_EQ(text(), other);
+  }
+}
+
+TEST_F(CSVLoggerTest, KillAfterTheStateDoesNotKeepItFromLoading) {
+  auto logger = open();
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
+  logger->flush();
+  const StateDict state = logger->state();
+  const std::string before = text();
+  for (const char* torn : {"", "1", "1,0,2\n2,0,", "1,0,2\n2,0,3\n"}) {
+    write(before + torn);
+    logger = open();
+    logger->load_state(state);
+    EXPECT_EQ(text(), before);
+  }
+}
+
+TEST_F(CSVLoggerTest, RowsAreWrittenInTime) {
+  CSVLogger logger(CSVLogger::Options{.flush_seconds = 0});
+  logger.open(dir_);
+  logger.log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
+  logger.log_metrics(make_metrics({{"a", 2.0}}), 1, 0);  // held back for metrics of the same step
+  EXPECT_EQ(text(), "step,epoch,a\n0,0,1\n");
+}
+
+TEST_F(CSVLoggerTest, LeftoverOfARewriteIsRemoved) {
+  std::ofstream(dir_ / "metrics.csv.tmp") << "step";
+  open();
+  EXPECT_FALSE(fs::exists(dir_ / "metrics.csv.tmp"));
 }
 
 // What the process has handed to write() and its kin so far.
@@ -205,7 +288,7 @@ TEST_F(CSVLoggerTest, TenThousandRowsWriteLessThanThreeTimesTheFile) {
   const int64_t before = bytes_written();
   ASSERT_GE(before, 0);
   for (int64_t step = 0; step < 10000; ++step) {
-    Metrics row = metrics({{"a", 1.0 / static_cast<double>(step + 1)}});
+    Metrics row = make_metrics({{"a", 1.0 / static_cast<double>(step + 1)}});
     if (step == 1) row.set("b", 3.0);
     if (step == 9999) row.set("c", 4.0);
     logger->log_metrics(row, step, 0);
@@ -222,9 +305,9 @@ TEST_F(CSVLoggerTest, KillLosesNothingThatWasFlushed) {
   const pid_t child = fork();
   if (child == 0) {
     const auto logger = open();
-    for (int64_t step = 0; step < 3; ++step) logger->log_metrics(metrics({{"a", 1.0}}), step, 0);
+    for (int64_t step = 0; step < 3; ++step) logger->log_metrics(make_metrics({{"a", 1.0}}), step, 0);
     logger->flush();
-    logger->log_metrics(metrics({{"a", 1.0}}), 3, 0);
+    logger->log_metrics(make_metrics({{"a", 1.0}}), 3, 0);
     kill(getpid(), SIGKILL);
   }
   int status = 0;
@@ -250,10 +333,10 @@ class FileSizeLimit {
 
 TEST_F(CSVLoggerTest, FailedWriteNamesFileAndReasonAndTearsNothing) {
   const auto logger = open();
-  logger->log_metrics(metrics({{"a", 1.0}}), 0, 0);
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
   logger->flush();
   const std::string whole = text();
-  logger->log_metrics(metrics({{"a", 2.0}}), 1, 0);
+  logger->log_metrics(make_metrics({{"a", 2.0}}), 1, 0);
   {
     const FileSizeLimit limit(whole.size() + 3);
     try {
@@ -270,9 +353,9 @@ TEST_F(CSVLoggerTest, FailedWriteNamesFileAndReasonAndTearsNothing) {
 
 TEST_F(CSVLoggerTest, FailedRewriteKeepsTheOldFile) {
   const auto logger = open();
-  logger->log_metrics(metrics({{"a", 1.0}}), 0, 0);
+  logger->log_metrics(make_metrics({{"a", 1.0}}), 0, 0);
   logger->flush();
-  logger->log_metrics(metrics({{"b", 2.0}}), 1, 0);
+  logger->log_metrics(make_metrics({{"b", 2.0}}), 1, 0);
   {
     const FileSizeLimit limit(10);
     EXPECT_THROW(logger->flush(), OutputError);
@@ -297,7 +380,7 @@ TEST_F(CSVLoggerTest, MissingFolderIsAnError) {
 TEST_F(CSVLoggerTest, NamesOfTheFixedColumnsAreTaken) {
   const auto logger = open();
   try {
-    logger->log_metrics(metrics({{"epoch", 1.0}}), 0, 0);
+    logger->log_metrics(make_metrics({{"epoch", 1.0}}), 0, 0);
     ADD_FAILURE();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
@@ -307,7 +390,7 @@ TEST_F(CSVLoggerTest, NamesOfTheFixedColumnsAreTaken) {
 
 TEST_F(CSVLoggerTest, LoggingBeforeOpenIsAFault) {
   CSVLogger logger;
-  EXPECT_THROW(logger.log_metrics(metrics({{"a", 1.0}}), 0, 0), InternalError);
+  EXPECT_THROW(logger.log_metrics(make_metrics({{"a", 1.0}}), 0, 0), InternalError);
 }
 
 }  // namespace

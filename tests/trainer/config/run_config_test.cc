@@ -212,7 +212,9 @@ TEST(RunConfigTest, BuiltInClassesAreThere) {
   }
   EXPECT_NE(registry.schedulers.find("OneCycleLR"), nullptr);
   EXPECT_NE(registry.callbacks.find("ModelCheckpoint"), nullptr);
-  EXPECT_NE(registry.loggers.find("CSVLogger"), nullptr);
+  for (const char* logger : {"CSVLogger", "JSONLinesLogger", "TensorBoardLogger"}) {
+    EXPECT_NE(registry.loggers.find(logger), nullptr) << logger;
+  }
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <ATen/Parallel.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
@@ -265,13 +266,16 @@ TEST(OptimizersTest, AChangedMemoryFormatIsFollowed) {
 // Large parameters are split over the threads, small ones handed out to them.
 TEST(OptimizersTest, LargeAndSmallParametersAreSteppedAlike) {
   std::vector<at::Tensor> parameters;
-  for (const int64_t numel : {7, 50000, 1, 40000, 130}) parameters.push_back(at::ones({numel}).requires_grad_());
+  for (const int64_t numel : {7, 50000, 1, 40000, 130, 30000, 30000, 30000})
+    parameters.push_back(at::ones({numel}).requires_grad_());
   AdamW optimizer(parameters, {.lr = 0.5, .weight_decay = 0.0});
+  const int num_threads = at::get_num_threads();
   for (const at::Tensor& parameter : parameters) parameter.mutable_grad() = at::full_like(parameter, 3);
   optimizer.step();
   for (const at::Tensor& parameter : parameters) {
     EXPECT_LT((parameter - 0.5).abs().max().item<double>(), 1e-6) << parameter.numel();
   }
+  EXPECT_EQ(at::get_num_threads(), num_threads);
 }
 
 template <class O>
