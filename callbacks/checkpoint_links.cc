@@ -1,10 +1,10 @@
 #include "callbacks/checkpoint_links.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
-#include <algorithm>
-#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "trainer/core/error.h"
 
@@ -28,37 +28,38 @@ void replace_link(const fs::path& dir, const std::string& name, const std::strin
   throw_if_failed(error, "replace the link", link);
 }
 
+// A folder that replaces another one, while that is still there, differs in this number.
+std::optional<ino_t> folder_number(const fs::path& path) {
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) != 0) return std::nullopt;
+  return facts.st_ino;
+}
+
 }  // namespace
 
 void CheckpointLinks::start(const fs::path& dir) {
   dir_ = dir;
-  wanted_.clear();
+  wanted_.reset();
 }
 
-std::vector<std::string> CheckpointLinks::update(const RunContext& run) {
-  if (wanted_.empty() || run.communicator.rank() != 0) {
-    wanted_.clear();
-    return {};
+void CheckpointLinks::want(const Wanted& wanted) {
+  wanted_ = wanted;
+  folder_before_ = folder_number(dir_ / wanted.name);
+  is_moved_ = false;
+}
+
+bool CheckpointLinks::is_written() const {
+  if (!wanted_) return false;
+  const std::optional<ino_t> now = folder_number(dir_ / wanted_->name);
+  return now && now != folder_before_;
+}
+
+void CheckpointLinks::update() {
+  if (is_moved_ || !is_written()) return;
+  is_moved_ = true;
+  for (const auto& [link, target] : {std::pair("last", wanted_->last), std::pair("best", wanted_->best)}) {
+    if (!target.empty() && folder_number(dir_ / target)) replace_link(dir_, link, target);
   }
-  const std::optional<fs::path> complete = run.control.last_checkpoint();
-  if (!complete) return {};
-  const auto reached = std::find_if(wanted_.begin(), wanted_.end(),
-                                    [&](const Wanted& wanted) { return dir_ / wanted.name == *complete; });
-  if (reached == wanted_.end()) return {};
-  const Wanted target = *reached;
-  std::vector<std::string> failed;
-  for (auto older = wanted_.begin(); older != reached; ++older) {
-    std::error_code error;
-    if (!fs::exists(dir_ / older->name, error)) failed.push_back(older->name);
-  }
-  wanted_.erase(wanted_.begin(), reached + 1);
-  const auto is_there = [&](const std::string& name) {
-    std::error_code error;
-    return !name.empty() && fs::exists(dir_ / name, error);
-  };
-  if (is_there(target.last)) replace_link(dir_, "last", target.last);
-  if (is_there(target.best)) replace_link(dir_, "best", target.best);
-  return failed;
 }
 
 }  // namespace levin

@@ -33,8 +33,10 @@ void CheckpointRanking::add(RankedCheckpoint checkpoint) {
   entries_.push_back(std::move(checkpoint));
 }
 
-void CheckpointRanking::remove(const std::string& name) {
-  std::erase_if(entries_, [&](const RankedCheckpoint& entry) { return entry.name == name; });
+void CheckpointRanking::rename(const std::string& name, const std::string& new_name) {
+  for (RankedCheckpoint& entry : entries_) {
+    if (entry.name == name) entry.name = new_name;
+  }
 }
 
 const RankedCheckpoint* CheckpointRanking::best() const {

@@ -1,5 +1,6 @@
 #include "callbacks/model_checkpoint.h"
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,30 +19,22 @@ namespace levin {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr size_t kLongestName = 240;  // leaves room for what a temporary name adds to 255 bytes
+
 // True if the last step ended the epoch before its last batch, and so before its validation.
 bool is_cut_short(const RunContext& run) {
   return run.max_steps && run.state.global_step >= *run.max_steps && run.num_batches &&
          run.state.batch_idx < *run.num_batches;
 }
 
-// Puts the old value back, unless the new one is accepted.
-template <class T>
-class Rollback {
- public:
-  explicit Rollback(T& target) : target_(target), before_(target) {}
-  ~Rollback() {
-    if (!is_accepted_) target_ = std::move(before_);
-  }
-  Rollback(const Rollback&) = delete;
-  Rollback& operator=(const Rollback&) = delete;
-  void accept() { is_accepted_ = true; }
-  const T& before() const { return before_; }
+bool exists(const fs::path& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+}
 
- private:
-  T& target_;
-  T before_;
-  bool is_accepted_ = false;
-};
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 }  // namespace
 
@@ -80,6 +73,7 @@ void ModelCheckpoint::on_train_start(const RunContext& run) {
   dir_ = fs::absolute(dir).lexically_normal();
   settle_folder();
   links_.start(dir_);
+  before_save_.reset();
   // A fit that starts anew must not take an older one's steps for its own.
   saved_.last_checked_step = std::min(saved_.last_checked_step, run.state.global_step);
   saved_.last_saved_step = std::min(saved_.last_saved_step, run.state.global_step);
@@ -97,10 +91,11 @@ void ModelCheckpoint::on_train_epoch_start(const RunContext& run) {
 }
 
 void ModelCheckpoint::on_train_batch_end(const RunContext& run, const StepOutput& /*output*/, const Batch& /*batch*/) {
-  if (links_.is_waiting()) update_links(run);
+  update_links(run);
   // Only at the end of an optimizer step: other micro-batches leave gradients that no checkpoint keeps.
   const int64_t step = run.state.global_step;
   if (step == seen_step_) return;
+  if (step < seen_step_) notice_step_back(step);
   seen_step_ = step;
   const int64_t interval = options_.every_n_train_steps.value_or(0);
   const bool is_step_due = interval > 0 && step % interval == 0;
@@ -118,7 +113,7 @@ void ModelCheckpoint::on_validation_start(const RunContext& run) {
 
 void ModelCheckpoint::on_validation_end(const RunContext& run) {
   if (!is_training_ || run.is_sanity_checking) return;
-  if (links_.is_waiting()) update_links(run);
+  update_links(run);
   is_due_ = is_due_ || (is_epoch_due(run) && !options_.save_on_train_epoch_end.is_on());
   if (!monitored_) {
     if (is_due_) check(run, std::nullopt);
@@ -129,7 +124,7 @@ void ModelCheckpoint::on_validation_end(const RunContext& run) {
 }
 
 void ModelCheckpoint::on_train_epoch_end(const RunContext& run) {
-  if (links_.is_waiting()) update_links(run);
+  update_links(run);
   if (is_cut_short(run)) return;  // on_train_end saves what there is
   if (monitored_) monitored_->check_is_logged(run);
   const bool checks_here = !options_.save_on_train_epoch_end.is_off();
@@ -146,6 +141,7 @@ void ModelCheckpoint::on_train_end(const RunContext& run) {
   is_training_ = false;
   const int64_t step = run.state.global_step;
   if (keeps_last() && step > 0 && saved_.last_saved_step != step) {
+    confirm(run);
     const bool is_ranked = !monitored_ && saved_.ranking.accepts(std::nullopt);
     saved_.last_checked_step = step;
     save(run, std::nullopt, is_ranked, options_.filename);
@@ -154,11 +150,9 @@ void ModelCheckpoint::on_train_end(const RunContext& run) {
   is_due_ = false;
 }
 
-void ModelCheckpoint::on_fit_end(const RunContext& run) { update_links(run); }
+void ModelCheckpoint::on_fit_end(const RunContext& run) { confirm(run); }
 
-void ModelCheckpoint::teardown(const RunContext& run) {
-  if (links_.is_waiting()) update_links(run);
-}
+void ModelCheckpoint::teardown(const RunContext& run) { update_links(run); }
 
 void ModelCheckpoint::on_exception(const RunContext& run, const std::exception& /*error*/) noexcept {
   const bool was_training = is_training_;
@@ -192,6 +186,7 @@ void ModelCheckpoint::check(const RunContext& run, std::optional<double> value) 
   is_checked_in_epoch_ = true;
   const int64_t step = run.state.global_step;
   if (step == 0 || step == saved_.last_checked_step) return;
+  confirm_older(run);  // a save that failed leaves its place
   saved_.last_checked_step = step;
   const std::optional<double> score = value && !std::isnan(*value) ? value : std::nullopt;
   const bool is_ranked = saved_.ranking.accepts(score);
@@ -207,78 +202,121 @@ void ModelCheckpoint::refresh_last(const RunContext& run) {
 
 void ModelCheckpoint::save(const RunContext& run, std::optional<double> score, bool is_ranked,
                            const std::string& pattern) {
-  // The checkpoint holds this callback's state with itself in it; if it fails, it has never been.
-  Rollback rollback(saved_);
-  const std::string name = unused_name(run, pattern);
-  std::erase(saved_.obsolete, name);
-  if (is_ranked) saved_.ranking.add({name, score});
+  const int64_t step = run.state.global_step;
+  confirm_older(run);
+  const Saved before = saved_;
+  // Takes the places of those that go, so that their names are free, and gets its own name then.
+  if (is_ranked) saved_.ranking.add({"", score});
+  if (options_.save_last.text != "false") saved_.last_name.clear();
+  const std::string name = choose_name(run, pattern, before);
+  saved_.ranking.rename("", name);
   if (options_.save_last.text != "false") saved_.last_name = name;
   saved_.newest_name = name;
-  saved_.last_saved_step = run.state.global_step;
-  list_obsolete(rollback.before());
-  SaveOptions options = save_options();
+  saved_.last_saved_step = step;
+  list_obsolete(before);
+  SaveOptions options = save_options(name);
   if (pattern != options_.filename) options.replaces.clear();  // the weights of a failed run may be spoilt
-  run.control.save_checkpoint(dir_ / name, options);
-  rollback.accept();
   const RankedCheckpoint* best = saved_.ranking.best();
   links_.want({.name = name, .last = saved_.last_name, .best = best == nullptr ? "" : best->name});
-  update_links(run);
+  try {
+    run.control.save_checkpoint(dir_ / name, options);
+  } catch (...) {
+    saved_ = before;
+    links_.forget();
+    throw;
+  }
+  if (!before_save_) before_save_ = before;
 }
 
 // Everything of before that is neither among the best nor the last any more.
 void ModelCheckpoint::list_obsolete(const Saved& before) {
   // What is gone need not be removed again, and its name may be used again.
-  std::erase_if(saved_.obsolete, [&](const std::string& name) {
-    std::error_code error;
-    return fs::symlink_status(dir_ / name, error).type() == fs::file_type::not_found;
-  });
+  std::erase_if(saved_.obsolete,
+                [&](const std::string& name) { return name == saved_.newest_name || !exists(dir_ / name); });
   std::vector<std::string> known = {before.last_name};
   for (const RankedCheckpoint& entry : before.ranking.entries()) known.push_back(entry.name);
   for (const std::string& old : known) {
-    const bool is_kept = old.empty() || old == saved_.last_name || saved_.ranking.contains(old);
-    const bool is_listed = std::count(saved_.obsolete.begin(), saved_.obsolete.end(), old) > 0;
-    if (!is_kept && !is_listed) saved_.obsolete.push_back(old);
+    const bool is_kept =
+        old.empty() || old == saved_.newest_name || old == saved_.last_name || saved_.ranking.contains(old);
+    if (!is_kept && !contains(saved_.obsolete, old)) saved_.obsolete.push_back(old);
   }
 }
 
-SaveOptions ModelCheckpoint::save_options() const {
+SaveOptions ModelCheckpoint::save_options(const std::string& name) const {
   SaveOptions options{.weights_only = options_.save_weights_only,
                       .continue_on_error = options_.on_save_error == "continue"};
-  for (const std::string& name : saved_.obsolete) {
-    if (name != protected_name_) options.replaces.push_back(dir_ / name);
+  for (const std::string& old : saved_.obsolete) {
+    if (old != protected_name_ && old != name) options.replaces.push_back(dir_ / old);
   }
   return options;
 }
 
-bool ModelCheckpoint::is_known(const std::string& name) const {
-  return name == saved_.last_name || name == saved_.newest_name || saved_.ranking.contains(name) ||
-         std::count(saved_.obsolete.begin(), saved_.obsolete.end(), name) > 0;
+// A name that is neither on the disk nor on its way there, or that of a folder of our own that goes: the new one takes
+// its place in one step. What is kept beside the new one is in saved_.
+std::string ModelCheckpoint::choose_name(const RunContext& run, const std::string& pattern, const Saved& before) const {
+  const std::string plain =
+      format_checkpoint_name(pattern, epoch_, run.state.global_step, run.metrics, options_.auto_insert_metric_name);
+  const auto is_ours = [&](const std::string& name) {
+    return name == before.newest_name || name == before.last_name || before.ranking.contains(name) ||
+           contains(before.obsolete, name);
+  };
+  const auto is_taken = [&](const std::string& name) {
+    if (name == protected_name_ || name == saved_.last_name || saved_.ranking.contains(name)) return true;
+    return exists(dir_ / name) && !is_ours(name);
+  };
+  std::string name = plain;
+  if (run.communicator.rank() == 0) {
+    for (int64_t version = 1; name.size() <= kLongestName && is_taken(name); ++version) {
+      name = fmt::format("{}-v{}", plain, version);
+    }
+  }
+  name = broadcast_text_from_rank_0(run.communicator, name);
+  if (name.size() > kLongestName) {
+    throw CheckpointError(fmt::format("[ModelCheckpoint] A name has at most {} bytes, got \"{}\". Shorten filename.",
+                                      kLongestName, plain));
+  }
+  return name;
 }
 
-// Neither on the disk nor on its way there.
-std::string ModelCheckpoint::unused_name(const RunContext& run, const std::string& pattern) const {
-  const std::string name = format_checkpoint_name(pattern, epoch_, run.state.global_step, run.metrics);
-  const auto versioned = [&](double version) {
-    return version > 0.0 ? fmt::format("{}-v{}", name, static_cast<int64_t>(version)) : name;
-  };
-  const auto is_taken = [&](const std::string& candidate) {
-    std::error_code error;
-    return is_known(candidate) || fs::symlink_status(dir_ / candidate, error).type() != fs::file_type::not_found;
-  };
-  std::array<double, 1> version = {0.0};
+// TrainerControl::go_back_to(): steps that were checked come again, with other weights.
+void ModelCheckpoint::notice_step_back(int64_t step) {
+  saved_.last_checked_step = std::min(saved_.last_checked_step, step - 1);
+  saved_.last_saved_step = std::min(saved_.last_saved_step, step - 1);
+  is_due_ = false;
+}
+
+// Of one step, an older save may still wait for the end of the hooks; the two are confirmed as one.
+void ModelCheckpoint::confirm_older(const RunContext& run) {
+  if (saved_.last_saved_step != run.state.global_step) confirm(run);
+}
+
+// Finds out whether the newest save has succeeded, the same on all ranks; if it has not, it has never been.
+void ModelCheckpoint::confirm(const RunContext& run) {
+  if (!before_save_) return;
+  std::array<double, 1> is_written = {1.0};
   if (run.communicator.rank() == 0) {
-    while (is_taken(versioned(version[0]))) version[0] += 1.0;
+    run.control.last_checkpoint();  // waits for the save, and for what it removes
+    is_written[0] = links_.is_written() ? 1.0 : 0.0;
   }
-  broadcast_from_rank_0(run.communicator, version);
-  return versioned(version[0]);
+  broadcast_from_rank_0(run.communicator, is_written);
+  if (is_written[0] > 0.0) {
+    update_links(run);
+  } else {
+    const int64_t checked = saved_.last_checked_step;
+    saved_ = *std::move(before_save_);
+    saved_.last_checked_step = checked;
+  }
+  links_.forget();
+  before_save_.reset();
 }
 
 void ModelCheckpoint::update_links(const RunContext& run) {
+  if (run.communicator.rank() != 0) return;
   try {
-    // A checkpoint that could not be written is no longer one of the best.
-    for (const std::string& name : links_.update(run)) saved_.ranking.remove(name);
-  } catch (const CheckpointError&) {
+    links_.update();
+  } catch (const CheckpointError& error) {
     if (options_.on_save_error == "stop") throw;
+    TORCH_WARN(error.what());
   }
 }
 

@@ -29,7 +29,8 @@ namespace levin {
 ///
 /// In the folder of the checkpoints, "last" and "best" are relative links. Old folders go when the new one is complete,
 /// and only folders that this callback (or the run that it continues) wrote are ever removed; the one that the fit was
-/// resumed from stays. A name that exists already gets "-v1", "-v2", ...
+/// resumed from stays. A name that exists already gets "-v1", "-v2", ..., unless it is that of a folder of our own that
+/// the new one replaces. A save that failed has never been: the best and the last are those of before.
 ///
 /// Collective: runs on all ranks; rank 0 decides, and changes links. Errors: ConfigError if the monitored metric is not
 /// logged; CheckpointError if a checkpoint or link cannot be written, unless on_save_error is "continue".
@@ -55,6 +56,8 @@ class ModelCheckpoint final : public Callback {
     OptionalSwitch save_on_train_epoch_end = std::nullopt;
     /// Name of a folder, see format_checkpoint_name().
     std::string filename = "{epoch}-{step}";
+    /// "{epoch}" in the name stands for "epoch=1"; false: for "1".
+    bool auto_insert_metric_name = true;
     /// Where the folders are. "": <run_dir>/checkpoints.
     std::string dirpath = {};
     /// Leave out what resuming needs.
@@ -92,6 +95,8 @@ class ModelCheckpoint final : public Callback {
   void on_exception(const RunContext& run, const std::exception& error) noexcept override;
 
   bool runs_last() const override { return true; }
+  /// The folders that there are stay known when the run goes back to one of them.
+  bool goes_back() const { return false; }
   std::string state_key() const override;
   StateDict state() const override;
   void load_state(const StateDict& state) override;
@@ -113,10 +118,12 @@ class ModelCheckpoint final : public Callback {
   void check(const RunContext& run, std::optional<double> value);
   void refresh_last(const RunContext& run);
   void save(const RunContext& run, std::optional<double> score, bool is_ranked, const std::string& pattern);
-  std::string unused_name(const RunContext& run, const std::string& pattern) const;
-  bool is_known(const std::string& name) const;
+  std::string choose_name(const RunContext& run, const std::string& pattern, const Saved& before) const;
   void list_obsolete(const Saved& before);
-  SaveOptions save_options() const;
+  SaveOptions save_options(const std::string& name) const;
+  void notice_step_back(int64_t step);
+  void confirm_older(const RunContext& run);
+  void confirm(const RunContext& run);
   void update_links(const RunContext& run);
   void settle_folder();
 
@@ -124,6 +131,7 @@ class ModelCheckpoint final : public Callback {
   ClockFunction now_s_;
   std::optional<MonitoredMetric> monitored_;
   Saved saved_;
+  std::optional<Saved> before_save_;  // while it is not known whether the newest save has succeeded
   CheckpointLinks links_;
   std::string protected_name_;        // the folder that the fit was resumed from
   std::filesystem::path dir_;         // known when the training starts

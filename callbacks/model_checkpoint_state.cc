@@ -1,4 +1,5 @@
 // The options and the saved state of ModelCheckpoint.
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ std::vector<std::string> find_problems(const ModelCheckpoint::Options& options) 
                                      *options.train_time_interval));
     }
   }
-  const std::string problem = find_pattern_problem(options.filename);
+  const std::string problem = find_pattern_problem(options.filename, options.auto_insert_metric_name);
   if (!problem.empty()) problems.push_back(fmt::format("filename \"{}\" {}", options.filename, problem));
   return problems;
 }
@@ -57,6 +58,7 @@ void ModelCheckpoint::Options::visit(OptionVisitor& visitor) {
                 "true: check at the end of the training epoch; false: after validations; null: as there are some",
                 one_of({"true", "false"}));
   visitor.field("filename", filename, "name of a checkpoint: {epoch}, {step} and metrics, as in {val_acc:.4f}");
+  visitor.field("auto_insert_metric_name", auto_insert_metric_name, "{epoch} in the name is \"epoch=1\"; false: \"1\"");
   visitor.field("dirpath", dirpath, "folder of the checkpoints; \"\": checkpoints/ in the run folder");
   visitor.field("save_weights_only", save_weights_only, "leave out what resuming needs");
   visitor.field("save_on_exception", save_on_exception, "save a checkpoint when the training fails");
@@ -110,7 +112,7 @@ StateDict ModelCheckpoint::state() const {
 void ModelCheckpoint::load_state(const StateDict& state) {
   saved_.ranking.clear();
   saved_.obsolete.clear();
-  saved_.last_name = state.text("last");
+  saved_.last_name = options_.save_last.text == "false" ? "" : state.text("last");
   protected_name_ = state.text("newest");
   saved_.last_checked_step = state.integer("last_checked_step");
   saved_.last_saved_step = state.integer("last_saved_step");
@@ -137,6 +139,9 @@ void ModelCheckpoint::load_state(const StateDict& state) {
 // Names in a loaded state mean folders in the folder of that time; elsewhere the list starts anew.
 void ModelCheckpoint::settle_folder() {
   if (!loaded_dir_.empty() && loaded_dir_ != dir_) {
+    TORCH_WARN("[ModelCheckpoint] The checkpoints of the fit that is resumed are in ", loaded_dir_.string(),
+               ", new ones go to ", dir_.string(),
+               ". The best and the last are chosen anew; those there stay as they are.");
     saved_.ranking.clear();
     saved_.obsolete.clear();
     saved_.last_name.clear();
