@@ -27,7 +27,7 @@ bool is_cut_short(const RunContext& run) {
          run.state.batch_idx < *run.num_batches;
 }
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
@@ -232,7 +232,7 @@ void ModelCheckpoint::save(const RunContext& run, std::optional<double> score, b
 void ModelCheckpoint::list_obsolete(const Saved& before) {
   // What is gone need not be removed again, and its name may be used again.
   std::erase_if(saved_.obsolete,
-                [&](const std::string& name) { return name == saved_.newest_name || !exists(dir_ / name); });
+                [&](const std::string& name) { return name == saved_.newest_name || !is_there(dir_ / name); });
   std::vector<std::string> known = {before.last_name};
   for (const RankedCheckpoint& entry : before.ranking.entries()) known.push_back(entry.name);
   for (const std::string& old : known) {
@@ -262,7 +262,7 @@ std::string ModelCheckpoint::choose_name(const RunContext& run, const std::strin
   };
   const auto is_taken = [&](const std::string& name) {
     if (name == protected_name_ || name == saved_.last_name || saved_.ranking.contains(name)) return true;
-    return exists(dir_ / name) && !is_ours(name);
+    return is_there(dir_ / name) && !is_ours(name);
   };
   std::string name = plain;
   if (run.communicator.rank() == 0) {

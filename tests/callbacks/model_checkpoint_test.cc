@@ -117,6 +117,7 @@ TEST_F(ModelCheckpointTest, EpochMetricOfTrainingIsCheckedWhenTheEpochEnds) {
     validation(9.0);
     run_.metrics.set("train_loss", value);
     checkpoint_->on_train_epoch_end(train());
+    write();
     ++run_.state.epoch;
   }
   EXPECT_EQ(saved(), std::vector<std::string>({"train_loss=3", "train_loss=1"}));
