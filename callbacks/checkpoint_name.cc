@@ -13,7 +13,8 @@ std::string format_with(std::string_view spec, const T& value) {
   return fmt::format(fmt::runtime(fmt::format("{{{}{}}}", spec.empty() ? "" : ":", spec)), value);
 }
 
-std::string format_field(std::string_view field, int64_t epoch, int64_t step, const Metrics& metrics) {
+std::string format_field(std::string_view field, int64_t epoch, int64_t step, const Metrics& metrics,
+                         bool inserts_names) {
   const size_t colon = field.find(':');
   std::string name(field.substr(0, colon));
   const std::string_view spec = colon == std::string_view::npos ? "" : field.substr(colon + 1);
@@ -23,13 +24,15 @@ std::string format_field(std::string_view field, int64_t epoch, int64_t step, co
   } else {
     value = format_with(spec, metrics.find(name).value_or(std::numeric_limits<double>::quiet_NaN()));
   }
+  if (!inserts_names) return value;
   std::replace(name.begin(), name.end(), '/', '_');
   return name + "=" + value;
 }
 
 }  // namespace
 
-std::string format_checkpoint_name(std::string_view pattern, int64_t epoch, int64_t step, const Metrics& metrics) {
+std::string format_checkpoint_name(std::string_view pattern, int64_t epoch, int64_t step, const Metrics& metrics,
+                                   bool inserts_names) {
   std::string result;
   while (!pattern.empty()) {
     const size_t open = pattern.find('{');
@@ -37,13 +40,13 @@ std::string format_checkpoint_name(std::string_view pattern, int64_t epoch, int6
     if (open == std::string_view::npos) break;
     const size_t close = pattern.find('}', open);
     if (close == std::string_view::npos) break;
-    result += format_field(pattern.substr(open + 1, close - open - 1), epoch, step, metrics);
+    result += format_field(pattern.substr(open + 1, close - open - 1), epoch, step, metrics, inserts_names);
     pattern.remove_prefix(close + 1);
   }
   return result;
 }
 
-std::string find_pattern_problem(std::string_view pattern) {
+std::string find_pattern_problem(std::string_view pattern, bool inserts_names) {
   bool is_open = false;
   for (size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
@@ -55,7 +58,7 @@ std::string find_pattern_problem(std::string_view pattern) {
   }
   if (is_open) return "has a { without a }";
   try {
-    const std::string name = format_checkpoint_name(pattern, 0, 0, {});
+    const std::string name = format_checkpoint_name(pattern, 0, 0, {}, inserts_names);
     if (name.empty() || name.front() == '.') return "must not be empty or begin with a dot";
     if (name == "last" || name == "best") return "must not be \"last\" or \"best\", which are links";
     if (name.find('/') != std::string::npos) return "must be a folder name without /";

@@ -13,10 +13,12 @@ namespace levin {
 ///
 ///   "{epoch}-{val_acc:.4f}"  ->  "epoch=1-val_acc=0.9012"
 ///
-/// A metric that has no value is "nan". A "/" in a metric's name becomes "_".
-std::string format_checkpoint_name(std::string_view pattern, int64_t epoch, int64_t step, const Metrics& metrics);
+/// Without `inserts_names`, "{epoch}" is the value alone: "1". A metric that has no value is "nan". A "/" in a metric's
+/// name becomes "_".
+std::string format_checkpoint_name(std::string_view pattern, int64_t epoch, int64_t step, const Metrics& metrics,
+                                   bool inserts_names = true);
 
 /// What is wrong with a pattern, for example "has a { without a }"; "" if it can be used.
-std::string find_pattern_problem(std::string_view pattern);
+std::string find_pattern_problem(std::string_view pattern, bool inserts_names = true);
 
 }  // namespace levin

@@ -33,6 +33,12 @@ void CheckpointRanking::add(RankedCheckpoint checkpoint) {
   entries_.push_back(std::move(checkpoint));
 }
 
+void CheckpointRanking::rename(const std::string& name, const std::string& new_name) {
+  for (RankedCheckpoint& entry : entries_) {
+    if (entry.name == name) entry.name = new_name;
+  }
+}
+
 const RankedCheckpoint* CheckpointRanking::best() const {
   if (entries_.empty()) return nullptr;
   if (rank_by_ == RankBy::kNewest) return &entries_.back();

@@ -26,6 +26,8 @@ class CheckpointRanking {
   bool accepts(std::optional<double> score) const;
   /// Adds it, which accepts() must allow, and drops the worst if there are too many.
   void add(RankedCheckpoint checkpoint);
+  /// Gives the one of that name, if it is there, another.
+  void rename(const std::string& name, const std::string& new_name);
   /// nullptr if there is none.
   const RankedCheckpoint* best() const;
   bool contains(const std::string& name) const;

@@ -1,6 +1,6 @@
 #include "callbacks/model_checkpoint.h"
 
-#include <ATen/ops/from_blob.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,18 +9,17 @@
 #include <system_error>
 #include <utility>
 
-#include "callbacks/check_options.h"
 #include "callbacks/checkpoint_name.h"
+#include "callbacks/rank_agreement.h"
+#include "callbacks/validation_point.h"
+#include "trainer/core/duration.h"
 #include "trainer/core/error.h"
 
 namespace levin {
 namespace fs = std::filesystem;
 namespace {
 
-RankBy rank_by(const ModelCheckpoint::Options& options) {
-  if (!options.monitor) return RankBy::kNewest;
-  return options.mode == "max" ? RankBy::kLargest : RankBy::kSmallest;
-}
+constexpr size_t kLongestName = 240;  // leaves room for what a temporary name adds to 255 bytes
 
 // True if the last step ended the epoch before its last batch, and so before its validation.
 bool is_cut_short(const RunContext& run) {
@@ -28,76 +27,16 @@ bool is_cut_short(const RunContext& run) {
          run.state.batch_idx < *run.num_batches;
 }
 
-// Makes `values` those of rank 0 on all ranks.
-template <size_t N>
-void broadcast_from_rank_0(Communicator& communicator, std::array<double, N>& values) {
-  if (communicator.world_size() == 1) return;
-  at::Tensor packed = at::from_blob(values.data(), {static_cast<int64_t>(N)}, at::kDouble);
-  communicator.broadcast(packed, 0);
-}
-
-void throw_if_failed(const std::error_code& error, const char* action, const fs::path& path) {
-  if (!error) return;
-  throw CheckpointError(fmt::format("[ModelCheckpoint] Cannot {} {}: {}.", action, path.string(), error.message()));
-}
-
-// Points dir/name to dir/target, at any moment either to the old or to the new one.
-void replace_link(const fs::path& dir, const std::string& name, const std::string& target) {
-  const fs::path link = dir / name;
-  const fs::path temporary = dir / ("." + name + ".tmp");
+bool is_there(const fs::path& path) {
   std::error_code error;
-  fs::remove(temporary, error);
-  fs::create_directory_symlink(target, temporary, error);
-  throw_if_failed(error, "make the link", temporary);
-  fs::rename(temporary, link, error);
-  throw_if_failed(error, "replace the link", link);
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
 
-// Puts the old value back, unless the new one is accepted.
-template <class T>
-class Rollback {
- public:
-  explicit Rollback(T& target) : target_(target), before_(target) {}
-  ~Rollback() {
-    if (!is_accepted_) target_ = std::move(before_);
-  }
-  Rollback(const Rollback&) = delete;
-  Rollback& operator=(const Rollback&) = delete;
-  void accept() { is_accepted_ = true; }
-
- private:
-  T& target_;
-  T before_;
-  bool is_accepted_ = false;
-};
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 }  // namespace
-
-void ModelCheckpoint::Options::visit(OptionVisitor& visitor) {
-  visitor.field("monitor", monitor, "metric that decides which checkpoints are the best; null: the newest");
-  visitor.field("mode", mode, "which scores are better", one_of({"min", "max"}));
-  visitor.field("save_top_k", save_top_k, "best checkpoints to keep; -1 is all, 0 none", at_least(-1));
-  visitor.field("save_last", save_last, "keep the newest checkpoint as well");
-  visitor.field("every_n_epochs", every_n_epochs, "epochs between two checks, where every_n_train_steps is 0; 0: none",
-                at_least(0));
-  visitor.field("every_n_train_steps", every_n_train_steps,
-                "optimizer steps between two checks; 0: every_n_epochs counts instead", at_least(0));
-  visitor.field("filename", filename, "name of a checkpoint: {epoch}, {step} and metrics, as in {val_acc:.4f}");
-  visitor.field("dirpath", dirpath, "folder of the checkpoints; \"\": checkpoints/ in the run folder");
-}
-
-ModelCheckpoint::ModelCheckpoint(const Options& options)
-    : options_(options), saved_{.ranking = CheckpointRanking(rank_by(options), options.save_top_k)} {
-  check_options("ModelCheckpoint", options_);
-  std::vector<std::string> problems;
-  if (!options_.monitor && options_.save_top_k > 1) {
-    problems.push_back(
-        fmt::format("save_top_k is {}, which needs a monitor; without one it must be -1, 0 or 1", options_.save_top_k));
-  }
-  const std::string problem = find_pattern_problem(options_.filename);
-  if (!problem.empty()) problems.push_back(fmt::format("filename \"{}\" {}", options_.filename, problem));
-  throw_if_any("ModelCheckpoint", problems);
-}
 
 fs::path ModelCheckpoint::best_model_path() const {
   const RankedCheckpoint* best = saved_.ranking.best();
@@ -113,23 +52,37 @@ fs::path ModelCheckpoint::last_model_path() const {
   return saved_.last_name.empty() ? fs::path() : dir_ / saved_.last_name;
 }
 
+std::vector<std::pair<fs::path, std::optional<double>>> ModelCheckpoint::best_k_models() const {
+  std::vector<std::pair<fs::path, std::optional<double>>> models;
+  for (const RankedCheckpoint& entry : saved_.ranking.entries()) models.emplace_back(dir_ / entry.name, entry.score);
+  return models;
+}
+
 void ModelCheckpoint::on_train_start(const RunContext& run) {
   if (options_.dirpath.empty() && run.run_dir.empty()) {
     throw ConfigError(
         "[ModelCheckpoint] The run keeps no files, so there is no folder for checkpoints. Give dirpath, or set "
         "enable_checkpointing to false.");
   }
+  if (options_.save_on_train_epoch_end.is_off() && *options_.every_n_epochs > 0 && !run.has_validation) {
+    throw ConfigError(
+        "[ModelCheckpoint] save_on_train_epoch_end is false, but the fit has no validation, so that nothing would be "
+        "saved. Leave the option out, or add validation.");
+  }
   const fs::path dir = options_.dirpath.empty() ? run.run_dir / "checkpoints" : fs::path(options_.dirpath);
   dir_ = fs::absolute(dir).lexically_normal();
   settle_folder();
+  links_.start(dir_);
+  before_save_.reset();
   // A fit that starts anew must not take an older one's steps for its own.
   saved_.last_checked_step = std::min(saved_.last_checked_step, run.state.global_step);
+  saved_.last_saved_step = std::min(saved_.last_saved_step, run.state.global_step);
+  if (monitored_) monitored_->start_training();
   seen_step_ = run.state.global_step;
   epoch_ = run.state.epoch;
+  last_due_s_ = now_s_();
   is_training_ = true;
-  is_due_ = false;
-  has_validated_ = false;
-  is_metric_of_validation_ = false;
+  is_due_ = is_due_ && run.state.global_step > 0;  // a loaded check may still wait for its validation
 }
 
 void ModelCheckpoint::on_train_epoch_start(const RunContext& run) {
@@ -138,208 +91,233 @@ void ModelCheckpoint::on_train_epoch_start(const RunContext& run) {
 }
 
 void ModelCheckpoint::on_train_batch_end(const RunContext& run, const StepOutput& /*output*/, const Batch& /*batch*/) {
+  update_links(run);
   // Only at the end of an optimizer step: other micro-batches leave gradients that no checkpoint keeps.
   const int64_t step = run.state.global_step;
-  if (options_.every_n_train_steps == 0 || step == seen_step_) return;
+  if (step == seen_step_) return;
+  if (step < seen_step_) notice_step_back(step);
   seen_step_ = step;
-  if (step % options_.every_n_train_steps != 0) return;
+  const int64_t interval = options_.every_n_train_steps.value_or(0);
+  const bool is_step_due = interval > 0 && step % interval == 0;
+  if (!is_step_due && !is_time_due(run)) return;
   is_due_ = true;
-  if (!options_.monitor) return check(run, std::nullopt);
-  const Observation monitored = observe(run);
-  if (monitored.value && monitored.is_of_stage && !is_metric_of_validation_) check(run, monitored.value);
+  if (!monitored_) return check(run, std::nullopt);
+  const MonitoredMetric::Observation seen = monitored_->observe(run);
+  if (seen.value && seen.is_of_stage && !monitored_->is_of_validation()) return check(run, seen.value);
+  if (!is_validation_next(run)) refresh_last(run);
 }
 
 void ModelCheckpoint::on_validation_start(const RunContext& run) {
-  has_metric_before_validation_ = options_.monitor && run.metrics.find(*options_.monitor);
+  if (monitored_) monitored_->start_validation(run);
 }
 
 void ModelCheckpoint::on_validation_end(const RunContext& run) {
-  if (!is_training_) return;
-  has_validated_ = true;
-  is_due_ = is_due_ || is_epoch_due(run);
-  if (options_.monitor) {
-    const Observation monitored = observe(run);
-    if (monitored.value && monitored.is_of_stage) is_metric_of_validation_ = true;
-    if (is_due_ && is_metric_of_validation_ && monitored.value) check(run, monitored.value);
-  } else if (is_due_) {
-    check(run, std::nullopt);
+  if (!is_training_ || run.is_sanity_checking) return;
+  update_links(run);
+  is_due_ = is_due_ || (is_epoch_due(run) && !options_.save_on_train_epoch_end.is_on());
+  if (!monitored_) {
+    if (is_due_) check(run, std::nullopt);
+    return;
   }
+  const MonitoredMetric::Observation seen = monitored_->end_validation(run);
+  if (is_due_ && monitored_->is_of_validation() && seen.value) check(run, seen.value);
 }
 
 void ModelCheckpoint::on_train_epoch_end(const RunContext& run) {
+  update_links(run);
   if (is_cut_short(run)) return;  // on_train_end saves what there is
-  is_due_ = is_due_ || (is_epoch_due(run) && !is_checked_in_epoch_);
+  if (monitored_) monitored_->check_is_logged(run);
+  const bool checks_here = !options_.save_on_train_epoch_end.is_off();
+  is_due_ = is_due_ || (checks_here && is_epoch_due(run) && !is_checked_in_epoch_);
   if (!is_due_) return;
-  if (!options_.monitor) return check(run, std::nullopt);
-  const Observation monitored = observe(run);
-  if (!monitored.value && has_validated_) throw_missing(run);
-  if (monitored.value && !is_metric_of_validation_) check(run, monitored.value);
+  if (!monitored_) return check(run, std::nullopt);
+  const MonitoredMetric::Observation seen = monitored_->observe(run);
+  const bool is_fresh = !monitored_->is_of_validation() || monitored_->is_validated_at(run.state.global_step);
+  if (seen.value && is_fresh) return check(run, seen.value);
+  refresh_last(run);
 }
 
 void ModelCheckpoint::on_train_end(const RunContext& run) {
   is_training_ = false;
   const int64_t step = run.state.global_step;
-  if (options_.save_last && step > 0 && saved_.last_checked_step != step) {
+  if (keeps_last() && step > 0 && saved_.last_saved_step != step) {
+    confirm(run);
+    const bool is_ranked = !monitored_ && saved_.ranking.accepts(std::nullopt);
     saved_.last_checked_step = step;
-    save(run, std::nullopt, !options_.monitor && saved_.ranking.accepts(std::nullopt));
+    save(run, std::nullopt, is_ranked, options_.filename);
   }
-  if (is_due_ && options_.monitor && !observe(run).value) throw_missing(run);
+  if (is_due_ && monitored_ && !monitored_->observe(run).value && !is_cut_short(run)) monitored_->throw_missing(run);
+  is_due_ = false;
 }
 
-void ModelCheckpoint::on_exception(const RunContext& /*run*/, const std::exception& /*error*/) noexcept {
+void ModelCheckpoint::on_fit_end(const RunContext& run) { confirm(run); }
+
+void ModelCheckpoint::teardown(const RunContext& run) { update_links(run); }
+
+void ModelCheckpoint::on_exception(const RunContext& run, const std::exception& /*error*/) noexcept {
+  const bool was_training = is_training_;
   is_training_ = false;
-}
-
-ModelCheckpoint::Observation ModelCheckpoint::observe(const RunContext& run) const {
-  // found, value, of this stage
-  std::array<double, 3> facts = {0.0, 0.0, 0.0};
-  if (run.communicator.rank() == 0) {
-    const std::string& name = *options_.monitor;
-    if (const auto value = run.metrics.find(name)) {
-      facts[0] = 1.0;
-      facts[1] = *value;
-    }
-    const auto is_plain_name = [&](const Metrics::Entry& e) {
-      return name == e.first || name == e.first + "_step" || name == e.first + "_epoch";
-    };
-    const Metrics logged = run.store.latest(false);
-    // A validation's values may be gone from the store by now; then the name is new in the run's metrics.
-    const bool is_new = run.stage == Stage::kValidate && !has_metric_before_validation_;
-    facts[2] = is_new || std::any_of(logged.begin(), logged.end(), is_plain_name) ? 1.0 : 0.0;
+  const int64_t step = run.state.global_step;
+  if (!options_.save_on_exception || !was_training || step == 0 || step == saved_.last_saved_step) return;
+  // A rank that fails alone has nobody to agree with on a checkpoint.
+  if (run.communicator.world_size() > 1) return;
+  try {
+    save(run, std::nullopt, /*is_ranked=*/false, "on_exception");
+  } catch (const std::exception&) {
+    // What ended the run is the error to be seen, not this one.
   }
-  broadcast_from_rank_0(run.communicator, facts);
-  return {.value = facts[0] > 0.0 ? std::optional(facts[1]) : std::nullopt, .is_of_stage = facts[2] > 0.0};
 }
 
 bool ModelCheckpoint::is_epoch_due(const RunContext& run) const {
-  return options_.every_n_train_steps == 0 && options_.every_n_epochs > 0 &&
-         (run.state.epoch + 1) % options_.every_n_epochs == 0;
+  return *options_.every_n_epochs > 0 && (run.state.epoch + 1) % *options_.every_n_epochs == 0;
+}
+
+bool ModelCheckpoint::is_time_due(const RunContext& run) {
+  if (!options_.train_time_interval) return false;
+  const double now = now_s_();
+  std::array<double, 1> is_due = {now - last_due_s_ >= parse_duration(*options_.train_time_interval).count() ? 1. : 0.};
+  broadcast_from_rank_0(run.communicator, is_due);
+  if (is_due[0] > 0.0) last_due_s_ = now;
+  return is_due[0] > 0.0;
 }
 
 void ModelCheckpoint::check(const RunContext& run, std::optional<double> value) {
   is_due_ = false;
   is_checked_in_epoch_ = true;
-  if (run.state.global_step == 0 || run.state.global_step == saved_.last_checked_step) return;
+  const int64_t step = run.state.global_step;
+  if (step == 0 || step == saved_.last_checked_step) return;
+  confirm_older(run);  // a save that failed leaves its place
+  saved_.last_checked_step = step;
   const std::optional<double> score = value && !std::isnan(*value) ? value : std::nullopt;
   const bool is_ranked = saved_.ranking.accepts(score);
-  saved_.last_checked_step = run.state.global_step;
-  if (is_ranked || options_.save_last) save(run, score, is_ranked);
+  const bool is_last_old = keeps_last() && step != saved_.last_saved_step;
+  if (is_ranked || is_last_old) save(run, score, is_ranked, options_.filename);
 }
 
-void ModelCheckpoint::save(const RunContext& run, std::optional<double> score, bool is_ranked) {
-  std::error_code error;
-  if (run.communicator.rank() == 0) fs::create_directories(dir_, error);
-  throw_if_failed(error, "make the folder", dir_);
+// A save is due, but its score is not known yet.
+void ModelCheckpoint::refresh_last(const RunContext& run) {
+  const int64_t step = run.state.global_step;
+  if (keeps_last() && step > 0 && step != saved_.last_saved_step) save(run, std::nullopt, false, options_.filename);
+}
 
-  // The checkpoint holds this callback's state with itself in it; if it fails, it has never been.
-  Rollback rollback(saved_);
+void ModelCheckpoint::save(const RunContext& run, std::optional<double> score, bool is_ranked,
+                           const std::string& pattern) {
+  const int64_t step = run.state.global_step;
+  confirm_older(run);
   const Saved before = saved_;
-  const std::string name = unused_name(run);
-  if (is_ranked) saved_.ranking.add({name, score});
-  if (options_.save_last) saved_.last_name = name;
+  // Takes the places of those that go, so that their names are free, and gets its own name then.
+  if (is_ranked) saved_.ranking.add({"", score});
+  if (options_.save_last.text != "false") saved_.last_name.clear();
+  const std::string name = choose_name(run, pattern, before);
+  saved_.ranking.rename("", name);
+  if (options_.save_last.text != "false") saved_.last_name = name;
+  saved_.newest_name = name;
+  saved_.last_saved_step = step;
+  list_obsolete(before);
+  SaveOptions options = save_options(name);
+  if (pattern != options_.filename) options.replaces.clear();  // the weights of a failed run may be spoilt
+  const RankedCheckpoint* best = saved_.ranking.best();
+  links_.want({.name = name, .last = saved_.last_name, .best = best == nullptr ? "" : best->name});
+  try {
+    run.control.save_checkpoint(dir_ / name, options);
+  } catch (...) {
+    saved_ = before;
+    links_.forget();
+    throw;
+  }
+  if (!before_save_) before_save_ = before;
+}
+
+// Everything of before that is neither among the best nor the last any more.
+void ModelCheckpoint::list_obsolete(const Saved& before) {
+  // What is gone need not be removed again, and its name may be used again.
+  std::erase_if(saved_.obsolete,
+                [&](const std::string& name) { return name == saved_.newest_name || !is_there(dir_ / name); });
   std::vector<std::string> known = {before.last_name};
   for (const RankedCheckpoint& entry : before.ranking.entries()) known.push_back(entry.name);
   for (const std::string& old : known) {
-    const bool is_obsolete = !old.empty() && old != saved_.last_name && !saved_.ranking.contains(old);
-    const bool is_listed = std::count(saved_.obsolete.begin(), saved_.obsolete.end(), old) > 0;
-    if (is_obsolete && !is_listed) saved_.obsolete.push_back(old);
+    const bool is_kept =
+        old.empty() || old == saved_.newest_name || old == saved_.last_name || saved_.ranking.contains(old);
+    if (!is_kept && !contains(saved_.obsolete, old)) saved_.obsolete.push_back(old);
   }
-  run.control.save_checkpoint(dir_ / name);
-  rollback.accept();
-
-  if (run.communicator.rank() != 0) {
-    saved_.obsolete.clear();
-    return;
-  }
-  update_links();
-  delete_obsolete();
 }
 
-std::string ModelCheckpoint::unused_name(const RunContext& run) const {
-  const std::string name = format_checkpoint_name(options_.filename, epoch_, run.state.global_step, run.metrics);
-  const auto versioned = [&](double version) {
-    return version > 0.0 ? fmt::format("{}-v{}", name, static_cast<int64_t>(version)) : name;
+SaveOptions ModelCheckpoint::save_options(const std::string& name) const {
+  SaveOptions options{.weights_only = options_.save_weights_only,
+                      .continue_on_error = options_.on_save_error == "continue"};
+  for (const std::string& old : saved_.obsolete) {
+    if (old != protected_name_ && old != name) options.replaces.push_back(dir_ / old);
+  }
+  return options;
+}
+
+// A name that is neither on the disk nor on its way there, or that of a folder of our own that goes: the new one takes
+// its place in one step. What is kept beside the new one is in saved_.
+std::string ModelCheckpoint::choose_name(const RunContext& run, const std::string& pattern, const Saved& before) const {
+  const std::string plain =
+      format_checkpoint_name(pattern, epoch_, run.state.global_step, run.metrics, options_.auto_insert_metric_name);
+  const auto is_ours = [&](const std::string& name) {
+    return name == before.newest_name || name == before.last_name || before.ranking.contains(name) ||
+           contains(before.obsolete, name);
   };
-  std::array<double, 1> version = {0.0};
+  const auto is_taken = [&](const std::string& name) {
+    if (name == protected_name_ || name == saved_.last_name || saved_.ranking.contains(name)) return true;
+    return is_there(dir_ / name) && !is_ours(name);
+  };
+  std::string name = plain;
   if (run.communicator.rank() == 0) {
-    while (fs::symlink_status(dir_ / versioned(version[0])).type() != fs::file_type::not_found) version[0] += 1.0;
+    for (int64_t version = 1; name.size() <= kLongestName && is_taken(name); ++version) {
+      name = fmt::format("{}-v{}", plain, version);
+    }
   }
-  broadcast_from_rank_0(run.communicator, version);
-  return versioned(version[0]);
+  name = broadcast_text_from_rank_0(run.communicator, name);
+  if (name.size() > kLongestName) {
+    throw CheckpointError(fmt::format("[ModelCheckpoint] A name has at most {} bytes, got \"{}\". Shorten filename.",
+                                      kLongestName, plain));
+  }
+  return name;
 }
 
-void ModelCheckpoint::update_links() const {
-  if (!saved_.last_name.empty()) replace_link(dir_, "last", saved_.last_name);
-  if (const RankedCheckpoint* best = saved_.ranking.best()) replace_link(dir_, "best", best->name);
+// TrainerControl::go_back_to(): steps that were checked come again, with other weights.
+void ModelCheckpoint::notice_step_back(int64_t step) {
+  saved_.last_checked_step = std::min(saved_.last_checked_step, step - 1);
+  saved_.last_saved_step = std::min(saved_.last_saved_step, step - 1);
+  is_due_ = false;
 }
 
-void ModelCheckpoint::delete_obsolete() {
-  std::error_code error;
-  for (const std::string& name : saved_.obsolete) {
-    fs::remove_all(dir_ / name, error);
-    throw_if_failed(error, "delete the old checkpoint", dir_ / name);
-  }
-  saved_.obsolete.clear();
+// Of one step, an older save may still wait for the end of the hooks; the two are confirmed as one.
+void ModelCheckpoint::confirm_older(const RunContext& run) {
+  if (saved_.last_saved_step != run.state.global_step) confirm(run);
 }
 
-void ModelCheckpoint::throw_missing(const RunContext& run) const {
-  throw ConfigError(
-      fmt::format("[ModelCheckpoint] monitor is \"{}\", but no such metric was logged. There are: {}. Log it, or set "
-                  "monitor to one of these.",
-                  *options_.monitor, run.metrics.empty() ? "none" : run.metrics.names()));
+// Finds out whether the newest save has succeeded, the same on all ranks; if it has not, it has never been.
+void ModelCheckpoint::confirm(const RunContext& run) {
+  if (!before_save_) return;
+  std::array<double, 1> is_written = {1.0};
+  if (run.communicator.rank() == 0) {
+    run.control.last_checkpoint();  // waits for the save, and for what it removes
+    is_written[0] = links_.is_written() ? 1.0 : 0.0;
+  }
+  broadcast_from_rank_0(run.communicator, is_written);
+  if (is_written[0] > 0.0) {
+    update_links(run);
+  } else {
+    const int64_t checked = saved_.last_checked_step;
+    saved_ = *std::move(before_save_);
+    saved_.last_checked_step = checked;
+  }
+  links_.forget();
+  before_save_.reset();
 }
 
-StateDict ModelCheckpoint::state() const {
-  StateDict state;
-  state.set("dirpath", dir_.string());
-  state.set("monitor", options_.monitor.value_or(""));
-  state.set("mode", options_.mode);
-  state.set("best_model_path", best_model_path().string());
-  if (const auto score = best_model_score()) state.set("best_model_score", *score);
-  state.set("last", saved_.last_name);
-  state.set("last_checked_step", saved_.last_checked_step);
-  int64_t index = 0;
-  for (const RankedCheckpoint& entry : saved_.ranking.entries()) {
-    state.set(fmt::format("kept.{}.name", index), entry.name);
-    if (entry.score) state.set(fmt::format("kept.{}.score", index), *entry.score);
-    ++index;
+void ModelCheckpoint::update_links(const RunContext& run) {
+  if (run.communicator.rank() != 0) return;
+  try {
+    links_.update();
+  } catch (const CheckpointError& error) {
+    if (options_.on_save_error == "stop") throw;
+    TORCH_WARN(error.what());
   }
-  index = 0;
-  for (const std::string& name : saved_.obsolete) state.set(fmt::format("obsolete.{}", index++), name);
-  return state;
-}
-
-void ModelCheckpoint::load_state(const StateDict& state) {
-  saved_.ranking.clear();
-  saved_.obsolete.clear();
-  saved_.last_name = state.text("last");
-  saved_.last_checked_step = state.integer("last_checked_step");
-  loaded_dir_ = state.text("dirpath");
-  loaded_best_path_ = state.text("best_model_path");
-  loaded_best_score_.reset();
-  if (state.contains("best_model_score")) loaded_best_score_ = state.real("best_model_score");
-  const bool is_comparable =
-      state.text("monitor") == options_.monitor.value_or("") && state.text("mode") == options_.mode;
-  for (int64_t i = 0; is_comparable && state.contains(fmt::format("kept.{}.name", i)); ++i) {
-    RankedCheckpoint entry{.name = state.text(fmt::format("kept.{}.name", i))};
-    const std::string score = fmt::format("kept.{}.score", i);
-    if (state.contains(score)) entry.score = state.real(score);
-    if (saved_.ranking.accepts(entry.score)) saved_.ranking.add(std::move(entry));
-  }
-  for (int64_t i = 0; state.contains(fmt::format("obsolete.{}", i)); ++i) {
-    saved_.obsolete.push_back(state.text(fmt::format("obsolete.{}", i)));
-  }
-  if (!dir_.empty()) settle_folder();
-}
-
-// Names in a loaded state mean folders in the folder of that time; elsewhere the list starts anew.
-void ModelCheckpoint::settle_folder() {
-  if (!loaded_dir_.empty() && loaded_dir_ != dir_) {
-    saved_.ranking.clear();
-    saved_.obsolete.clear();
-    saved_.last_name.clear();
-  }
-  loaded_dir_.clear();
 }
 
 }  // namespace levin

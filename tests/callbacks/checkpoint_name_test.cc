@@ -19,6 +19,11 @@ TEST(CheckpointNameTest, FieldsBecomeNameAndValue) {
   EXPECT_EQ(format_checkpoint_name("plain", 1, 938, example()), "plain");
 }
 
+TEST(CheckpointNameTest, ValuesMayStandAlone) {
+  EXPECT_EQ(format_checkpoint_name("e{epoch:02d}-{val/loss:.2f}", 1, 938, example(), false), "e01-0.50");
+  EXPECT_EQ(find_pattern_problem("{epoch}", false), "");
+}
+
 TEST(CheckpointNameTest, SlashInAMetricMakesNoFolder) {
   EXPECT_EQ(format_checkpoint_name("{val/loss:.2f}", 0, 1, example()), "val_loss=0.50");
 }

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include <stdexcept>
+#include <utility>
 
+#include "trainer/core/error.h"
 #include "trainer/core/lightning_module.h"
 
 namespace levin {
@@ -18,6 +20,26 @@ struct UncalledModule : LightningModule {
 LightningModule& fake_module() {
   static UncalledModule module;
   return module;
+}
+
+void FakeControl::write_checkpoints() {
+  for (const auto& [path, options] : std::exchange(pending_, {})) {
+    try {
+      if (before_save) before_save(path);
+    } catch (const CheckpointError&) {
+      if (!options.continue_on_error) throw;
+      continue;
+    }
+    const std::filesystem::path written = path.string() + ".tmp";
+    const std::filesystem::path older = path.string() + ".old";
+    std::filesystem::create_directories(written);
+    if (std::filesystem::exists(path)) std::filesystem::rename(path, older);
+    std::filesystem::rename(written, path);
+    std::filesystem::remove_all(older);
+    for (const auto& replaced : options.replaces) std::filesystem::remove_all(replaced);
+    saved.push_back(path);
+    save_options.push_back(options);
+  }
 }
 
 TemporaryFolder::TemporaryFolder() {

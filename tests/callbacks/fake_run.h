@@ -17,19 +17,18 @@ namespace levin {
 // A module that callbacks may hold and do not call.
 LightningModule& fake_module();
 
-// Keeps what callbacks ask for; makes a folder where a checkpoint is asked for, and removes what it replaces.
+// Keeps what callbacks ask for. Checkpoints wait for write_checkpoints(), as they wait for the end of the hooks in a
+// fit.
 class FakeControl final : public TrainerControl {
  public:
   using TrainerControl::log;
   using TrainerControl::save_checkpoint;
   void request_stop(const std::string& reason) override { stop_reasons.push_back(reason); }
   void save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) override {
-    if (before_save) before_save(path);
-    std::filesystem::create_directories(path);
-    for (const auto& older : options.replaces) std::filesystem::remove_all(older);
-    saved.push_back(path);
-    save_options.push_back(options);
+    pending_.emplace_back(path, options);
   }
+  // Makes a folder for each checkpoint, in one step even where there is one, and removes what it replaces.
+  void write_checkpoints();
   void go_back_to(const std::filesystem::path& checkpoint) override { went_back_to.push_back(checkpoint); }
   std::optional<std::filesystem::path> last_checkpoint() override {
     return saved.empty() ? std::nullopt : std::optional(saved.back());
@@ -42,14 +41,17 @@ class FakeControl final : public TrainerControl {
   }
 
   std::vector<std::string> stop_reasons;
-  std::vector<std::filesystem::path> saved;
+  std::vector<std::filesystem::path> saved;  // those that are complete
   std::vector<SaveOptions> save_options;
   std::vector<std::filesystem::path> went_back_to;
   int64_t num_skipped_steps = 0;
   std::vector<int64_t> accumulate_grad_batches;
   Metrics logged;
   std::vector<std::pair<std::string, LogOptions>> log_options;
-  std::function<void(const std::filesystem::path&)> before_save;
+  std::function<void(const std::filesystem::path&)> before_save;  // may throw, as a full disk does
+
+ private:
+  std::vector<std::pair<std::filesystem::path, SaveOptions>> pending_;
 };
 
 // What a loop holds, for callbacks that are called by hand.

@@ -1,7 +1,9 @@
 // The folders, links and saved state of ModelCheckpoint.
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <stdexcept>
 
 #include "callbacks/model_checkpoint.h"
 #include "tests/callbacks/model_checkpoint_fixture.h"
@@ -15,6 +17,17 @@ using Names = std::set<std::string>;
 
 using ModelCheckpointFilesTest = ModelCheckpointTest;
 
+// Collects warnings instead of showing them.
+class Warnings final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override { texts.push_back(warning.msg()); }
+
+  std::vector<std::string> texts;
+
+ private:
+  c10::WarningUtils::WarningHandlerGuard guard_{this};
+};
+
 TEST_F(ModelCheckpointFilesTest, NewFolderIsThereBeforeTheOldOneGoes) {
   start({.filename = "{epoch}"});
   std::vector<Names> before_each_save;
@@ -24,15 +37,88 @@ TEST_F(ModelCheckpointFilesTest, NewFolderIsThereBeforeTheOldOneGoes) {
   EXPECT_EQ(folders(), Names({"epoch=2"}));
 }
 
-TEST_F(ModelCheckpointFilesTest, FailedSaveLeavesEverythingAsItWas) {
+TEST_F(ModelCheckpointFilesTest, FailedSaveEndsTheRunAndLeavesTheFoldersAsTheyWere) {
   start({.monitor = "val", .filename = "{epoch}"});
   epoch(1, 2.0);
+  epoch(0);
   run_.control.before_save = [](const fs::path&) { throw CheckpointError("disk full"); };
   EXPECT_THROW(epoch(1, 1.0), CheckpointError);
   EXPECT_EQ(folders(), Names({"epoch=0"}));
   EXPECT_EQ(link("best"), "epoch=0");
-  EXPECT_EQ(checkpoint_->best_model_score(), 2.0);
+  EXPECT_EQ(link("last"), "epoch=0");
+}
+
+// Field case B16: with "continue", a save that failed has never been.
+TEST_F(ModelCheckpointFilesTest, RunThatGoesOnAfterAFailedSaveKnowsOnlyWhatIsThere) {
+  start({.monitor = "val", .filename = "{epoch}", .on_save_error = "continue"});
+  epoch(1, 2.0);
+  run_.control.before_save = [](const fs::path&) { throw CheckpointError("disk full"); };
+  epoch(1, 1.0);
+  run_.control.before_save = nullptr;
+  epoch(1, 1.5);  // worse than the one that failed, better than the one that is there
+  end();
+  EXPECT_TRUE(run_.control.save_options.back().continue_on_error);
+  EXPECT_EQ(saved(), std::vector<std::string>({"epoch=0", "epoch=2"}));
+  EXPECT_EQ(folders(), Names({"epoch=2"}));
+  EXPECT_EQ(link("best"), "epoch=2");
+  EXPECT_EQ(checkpoint_->best_model_score(), 1.5);
+}
+
+TEST_F(ModelCheckpointFilesTest, LastSaveThatFailedIsNeitherBestNorLast) {
+  start({.monitor = "val", .filename = "{epoch}", .on_save_error = "continue"});
+  epoch(1, 2.0);
+  run_.control.before_save = [](const fs::path&) { throw CheckpointError("disk full"); };
+  epoch(1, 1.0);
+  end();
+  EXPECT_EQ(checkpoint_->best_model_path(), dir() / "epoch=0");
   EXPECT_EQ(checkpoint_->last_model_path(), dir() / "epoch=0");
+  EXPECT_EQ(checkpoint_->best_model_score(), 2.0);
+}
+
+// The folder is written in the background: until it is there, links say what they said.
+TEST_F(ModelCheckpointFilesTest, LinksMoveOnceTheCheckpointIsComplete) {
+  start({.save_top_k = -1, .every_n_train_steps = 1, .filename = "{step}"});
+  checkpoint_->on_train_epoch_start(train());
+  step();
+  ++run_.state.global_step;
+  checkpoint_->on_train_batch_end(train(), StepOutput::skip(), Batch());
+  EXPECT_EQ(link("last"), "step=1");
+  checkpoint_->on_train_batch_end(train(), StepOutput::skip(), Batch());
+  EXPECT_EQ(link("last"), "step=1");
+  write();
+  checkpoint_->on_train_batch_end(train(), StepOutput::skip(), Batch());
+  EXPECT_EQ(link("last"), "step=2");
+  EXPECT_EQ(link("best"), "step=2");
+}
+
+TEST_F(ModelCheckpointFilesTest, LoopIsToldWhatTheNewOneReplaces) {
+  start({.filename = "{epoch}", .save_weights_only = true});
+  epoch(1);
+  epoch(1);
+  EXPECT_TRUE(run_.control.save_options[0].replaces.empty());
+  EXPECT_EQ(run_.control.save_options[1].replaces, std::vector<fs::path>({dir() / "epoch=0"}));
+  EXPECT_TRUE(run_.control.save_options[1].weights_only);
+  EXPECT_FALSE(run_.control.save_options[1].continue_on_error);
+}
+
+TEST_F(ModelCheckpointFilesTest, NameOfOurOwnThatGoesIsTakenOver) {
+  start({.filename = "model"});
+  for (int i = 0; i < 3; ++i) epoch(1);
+  end();
+  EXPECT_EQ(saved(), std::vector<std::string>({"model", "model", "model"}));
+  EXPECT_EQ(folders(), Names({"model"}));
+  EXPECT_EQ(link("last"), "model");
+  for (const SaveOptions& options : run_.control.save_options) EXPECT_TRUE(options.replaces.empty());
+}
+
+TEST_F(ModelCheckpointFilesTest, NameOfTheBestIsNotTakenOverByTheLast) {
+  start({.monitor = "val", .filename = "model"});
+  epoch(1, 1.0);
+  epoch(1, 2.0);
+  epoch(1, 3.0);
+  EXPECT_EQ(saved(), std::vector<std::string>({"model", "model-v1", "model-v1"}));
+  epoch(1, 0.5);  // the best and the last at once
+  EXPECT_EQ(folders(), Names({"model"}));
 }
 
 TEST_F(ModelCheckpointFilesTest, ForeignFoldersStayAndAreNotOverwritten) {
@@ -57,71 +143,88 @@ TEST_F(ModelCheckpointFilesTest, FolderMayBeGiven) {
   start({.dirpath = elsewhere.string()});
   epoch(1);
   EXPECT_EQ(checkpoint_->best_model_path(), elsewhere / "epoch=0-step=1");
+  end();
   EXPECT_TRUE(fs::exists(elsewhere / "last"));
 }
 
 TEST_F(ModelCheckpointFilesTest, CheckpointHoldsTheStateWithItselfInIt) {
   start({.monitor = "val", .filename = "{epoch}"});
-  StateDict state;
-  run_.control.before_save = [&](const fs::path&) { state = checkpoint_->state(); };
   epoch(1, 2.0);
-  EXPECT_EQ(state.text("best_model_path"), (dir() / "epoch=0").string());
-  EXPECT_EQ(state.real("best_model_score"), 2.0);
-  EXPECT_EQ(state.text("last"), "epoch=0");
+  EXPECT_EQ(state_.text("best_model_path"), (dir() / "epoch=0").string());
+  EXPECT_EQ(state_.real("best_model_score"), 2.0);
+  EXPECT_EQ(state_.text("last"), "epoch=0");
 }
 
 TEST_F(ModelCheckpointFilesTest, LoadedStateGoesOnWithTheSameFolders) {
-  start({.monitor = "val", .filename = "{epoch}"});
-  StateDict state;
-  run_.control.before_save = [&](const fs::path&) { state = checkpoint_->state(); };
+  const ModelCheckpoint::Options options = {.monitor = "val", .filename = "{epoch}"};
+  start(options);
   epoch(1, 2.0);
   epoch(1, 3.0);
-  checkpoint_ = std::make_unique<ModelCheckpoint>(ModelCheckpoint::Options{.monitor = "val", .filename = "{epoch}"});
-  checkpoint_->load_state(state);
-  checkpoint_->on_train_start(train());
+  resume(options, state_);  // from epoch=1, which stays
   EXPECT_EQ(checkpoint_->best_model_score(), 2.0);
-  epoch(1, 2.5);  // neither the best nor, after the next one, the last
-  EXPECT_EQ(folders(), Names({"epoch=0", "epoch=2"}));
+  EXPECT_EQ(checkpoint_->last_model_path(), dir() / "epoch=1");
+  EXPECT_EQ(checkpoint_->best_k_models().size(), 1U);
+  epoch(1, 2.5);
+  EXPECT_EQ(folders(), Names({"epoch=0", "epoch=1", "epoch=2"}));
   epoch(1, 1.0);
-  EXPECT_EQ(folders(), Names({"epoch=3"}));
+  end();
+  EXPECT_EQ(folders(), Names({"epoch=1", "epoch=3"}));
+  EXPECT_EQ(link("best"), "epoch=3");
+  EXPECT_EQ(link("last"), "epoch=3");
 }
 
-// Killed between saving epoch 1 and deleting epoch 0: the run that goes on deletes it.
-TEST_F(ModelCheckpointFilesTest, LoadedStateDeletesWhatAKillHasLeft) {
+// The next fit that is resumed removes what this one had to leave.
+TEST_F(ModelCheckpointFilesTest, FolderOfAnOlderResumeGoesInTheEnd) {
   start({.filename = "{epoch}"});
-  StateDict state;
-  run_.control.before_save = [&](const fs::path&) { state = checkpoint_->state(); };
+  epoch(1);
+  resume({.filename = "{epoch}"}, state_);
+  epoch(1);
+  EXPECT_EQ(folders(), Names({"epoch=0", "epoch=1"}));
+  resume({.filename = "{epoch}"}, state_);
+  epoch(1);
+  EXPECT_EQ(folders(), Names({"epoch=1", "epoch=2"}));
+}
+
+// Killed between saving epoch 1 and removing epoch 0.
+TEST_F(ModelCheckpointFilesTest, LoadedStateRemovesWhatAKillHasLeft) {
+  start({.filename = "{epoch}"});
   epoch(1);
   epoch(1);
   fs::create_directories(dir() / "epoch=0");
-  start({.filename = "{epoch}"});
-  checkpoint_->load_state(state);
+  resume({.filename = "{epoch}"}, state_);
   epoch(1);
-  EXPECT_EQ(folders(), Names({"epoch=2"}));
+  EXPECT_EQ(folders(), Names({"epoch=1", "epoch=2"}));
 }
 
-TEST_F(ModelCheckpointFilesTest, StateOfAnotherFolderDeletesNothingThere) {
+TEST_F(ModelCheckpointFilesTest, StateOfAMovedRunRemovesNothingAndSaysSo) {
   start({.filename = "{epoch}"});
   epoch(1);
   const fs::path old_folder = dir() / "epoch=0";
-  const StateDict state = checkpoint_->state();
   const TemporaryFolder other;
   run_.run_dir = other.path;
-  checkpoint_ = std::make_unique<ModelCheckpoint>(ModelCheckpoint::Options{.filename = "{epoch}"});
-  checkpoint_->load_state(state);
-  checkpoint_->on_train_start(train());
+  Warnings warnings;
+  resume({.filename = "{epoch}"}, state_);
+  ASSERT_EQ(warnings.texts.size(), 1U);
+  EXPECT_NE(warnings.texts[0].find(dir().string()), std::string::npos) << warnings.texts[0];
+  EXPECT_NE(warnings.texts[0].find((other.path / "checkpoints").string()), std::string::npos) << warnings.texts[0];
   EXPECT_EQ(checkpoint_->best_model_path(), old_folder);
   epoch(1);
   EXPECT_TRUE(fs::exists(old_folder));
   EXPECT_EQ(checkpoint_->best_model_path(), other.path / "checkpoints" / "epoch=1");
 }
 
+TEST_F(ModelCheckpointFilesTest, ScoresOfAnotherMetricAreNotCompared) {
+  start({.monitor = "val", .filename = "{epoch}"});
+  epoch(1, 0.1);
+  resume({.monitor = "val", .mode = "max", .filename = "{epoch}"}, state_);
+  epoch(1, 0.05);
+  EXPECT_EQ(checkpoint_->best_model_score(), 0.05);
+}
+
 TEST_F(ModelCheckpointFilesTest, ResumedStepIsNotSavedAgain) {
   start({});
   epoch(1);
-  const StateDict state = checkpoint_->state();
-  start({});
-  checkpoint_->load_state(state);
+  resume({}, state_);
   end();
   EXPECT_EQ(saved(), std::vector<std::string>({"epoch=0-step=1"}));
 }
@@ -130,7 +233,31 @@ TEST_F(ModelCheckpointFilesTest, LinkThatIsAFolderIsAnError) {
   fs::create_directories(dir() / "last");
   std::ofstream(dir() / "last" / "file") << "x";
   start({});
-  EXPECT_THROW(epoch(1), CheckpointError);
+  epoch(1);
+  EXPECT_THROW(end(), CheckpointError);
+  EXPECT_TRUE(fs::exists(dir() / "last" / "file"));
+}
+
+TEST_F(ModelCheckpointFilesTest, ExceptionSavesWhatThereIsAndRemovesNothing) {
+  start({.filename = "{epoch}", .save_on_exception = true});
+  epoch(1);
+  checkpoint_->on_train_epoch_start(train());
+  step();
+  checkpoint_->on_exception(train(), std::runtime_error("out of data"));
+  write();
+  checkpoint_->teardown(train());
+  EXPECT_EQ(folders(), Names({"epoch=0", "on_exception"}));
+  EXPECT_EQ(link("last"), "on_exception");
+  EXPECT_EQ(link("best"), "epoch=0");
+}
+
+TEST_F(ModelCheckpointFilesTest, ExceptionSavesNothingByDefault) {
+  start({.filename = "{epoch}"});
+  epoch(1);
+  step();
+  checkpoint_->on_exception(train(), std::runtime_error("out of data"));
+  write();
+  EXPECT_EQ(folders(), Names({"epoch=0"}));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class ModelCheckpointTest : public testing::Test {
   std::filesystem::path dir() const { return folder_.path / "checkpoints"; }
 
   void start(const ModelCheckpoint::Options& options) {
-    checkpoint_ = std::make_unique<ModelCheckpoint>(options);
+    checkpoint_ = std::make_unique<ModelCheckpoint>(options, [this] { return now_s_; });
     checkpoint_->on_train_start(train());
   }
   RunContext train() { return run_.context(Stage::kTrain); }
@@ -33,6 +33,7 @@ class ModelCheckpointTest : public testing::Test {
   void step() {
     ++run_.state.global_step;
     checkpoint_->on_train_batch_end(train(), StepOutput::skip(), Batch());
+    write();
   }
   void validation(double value) {
     checkpoint_->on_validation_start(validate());
@@ -40,15 +41,31 @@ class ModelCheckpointTest : public testing::Test {
     run_.evaluation_store.log("val", value, {}, 1.0);
     run_.metrics.set("val", value);
     checkpoint_->on_validation_end(validate());
+    write();
   }
   void epoch(int64_t num_steps, std::optional<double> value = std::nullopt) {
     checkpoint_->on_train_epoch_start(train());
     for (int64_t i = 0; i < num_steps; ++i) step();
     if (value) validation(*value);
     checkpoint_->on_train_epoch_end(train());
+    write();
     ++run_.state.epoch;
   }
-  void end() { checkpoint_->on_train_end(train()); }
+  void end() {
+    checkpoint_->on_train_end(train());
+    write();
+    checkpoint_->on_fit_end(train());
+  }
+  void resume(const ModelCheckpoint::Options& options, const StateDict& state) {
+    checkpoint_ = std::make_unique<ModelCheckpoint>(options, [this] { return now_s_; });
+    checkpoint_->load_state(state);
+    checkpoint_->on_train_start(train());
+  }
+  // As the loop does once all callbacks had their hook. Keeps what the checkpoint holds of the callback.
+  void write() {
+    state_ = checkpoint_->state();
+    run_.control.write_checkpoints();
+  }
 
   // Folders in the folder of the checkpoints, without links.
   std::set<std::string> folders() const {
@@ -72,6 +89,8 @@ class ModelCheckpointTest : public testing::Test {
   TemporaryFolder folder_;
   FakeRun run_;
   std::unique_ptr<ModelCheckpoint> checkpoint_;
+  StateDict state_;  // as of the end of the newest hook
+  double now_s_ = 0.0;
 };
 
 }  // namespace levin

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "callbacks/model_checkpoint.h"
+#include "callbacks/rank_agreement.h"
 #include "tests/callbacks/model_checkpoint_fixture.h"
 #include "trainer/core/error.h"
 
@@ -116,6 +117,7 @@ TEST_F(ModelCheckpointTest, EpochMetricOfTrainingIsCheckedWhenTheEpochEnds) {
     validation(9.0);
     run_.metrics.set("train_loss", value);
     checkpoint_->on_train_epoch_end(train());
+    write();
     ++run_.state.epoch;
   }
   EXPECT_EQ(saved(), std::vector<std::string>({"train_loss=3", "train_loss=1"}));
@@ -191,9 +193,10 @@ TEST_F(ModelCheckpointTest, MissingMetricIsNamedWithThoseThatAreThere) {
     epoch(1, 2.0);
     ADD_FAILURE();
   } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(),
-                 "[ModelCheckpoint] monitor is \"vall\", but no such metric was logged. There are: train_loss, val. "
-                 "Log it, or set monitor to one of these.");
+    EXPECT_STREQ(
+        error.what(),
+        "[ModelCheckpoint] monitor is \"vall\", but no such metric was logged; did you mean \"val\"? There are: "
+        "train_loss, val. Log it, or set monitor to one of these.");
   }
 }
 
@@ -239,17 +242,138 @@ class RankOne final : public Communicator {
   std::deque<std::vector<double>> values;
 };
 
+std::vector<double> packed_text(const std::string& text) {
+  std::vector<double> packed(kLongestSharedText + 1, 0.0);
+  packed[0] = static_cast<double>(text.size());
+  std::copy(text.begin(), text.end(), packed.begin() + 1);
+  return packed;
+}
+
 // Rank 0 sees 5, then 7, and has found "epoch=0" taken; rank 1 sees 5, then 1.
 TEST_F(ModelCheckpointTest, RankOneFollowsRankZeroAndTouchesNoFiles) {
   RankOne rank_one;
-  rank_one.values = {{1.0, 5.0, 1.0}, {1.0}, {1.0, 7.0, 1.0}};
+  const std::vector<double> is_written = {1.0};
+  rank_one.values = {{1.0, 5.0, 1.0}, packed_text("epoch=0-v1"),
+                     {1.0, 5.0, 0.0},  // epoch 0
+                     {1.0, 7.0, 1.0}, is_written,
+                     {1.0, 7.0, 0.0}};
   run_.communicator = &rank_one;
   start({.monitor = "val", .save_last = false, .filename = "{epoch}"});
   epoch(1, 5.0);
   epoch(1, 1.0);
+  end();
   EXPECT_EQ(saved(), std::vector<std::string>({"epoch=0-v1"}));
+  EXPECT_EQ(checkpoint_->best_model_score(), 5.0);
   EXPECT_EQ(link("best"), "");
   EXPECT_TRUE(rank_one.values.empty());
+}
+
+// Rank 0 alone knows that the first save failed; the second, though worse, is the best of both ranks then.
+TEST_F(ModelCheckpointTest, RanksAgreeAfterAFailedSave) {
+  RankOne rank_one;
+  const std::vector<double> failed = {0.0};
+  const std::vector<double> is_written = {1.0};
+  rank_one.values = {{1.0, 5.0, 1.0},
+                     packed_text("epoch=0"),
+                     {1.0, 5.0, 0.0},  // epoch 0
+                     {1.0, 7.0, 1.0},
+                     failed,
+                     packed_text("epoch=1"),
+                     {1.0, 7.0, 0.0},  // epoch 1
+                     is_written};
+  run_.communicator = &rank_one;
+  start({.monitor = "val", .save_last = false, .filename = "{epoch}", .on_save_error = "continue"});
+  epoch(1, 5.0);
+  epoch(1, 7.0);
+  end();
+  EXPECT_EQ(checkpoint_->best_model_path(), dir() / "epoch=1");
+  EXPECT_EQ(checkpoint_->best_model_score(), 7.0);
+  EXPECT_TRUE(rank_one.values.empty());
+}
+
+TEST_F(ModelCheckpointTest, TimeDecidesWhereAnIntervalIsGiven) {
+  start({.save_top_k = -1, .save_last = false, .train_time_interval = "10s", .filename = "{step}"});
+  checkpoint_->on_train_epoch_start(train());
+  for (int i = 0; i < 8; ++i) {
+    now_s_ += 4.0;
+    step();
+  }
+  checkpoint_->on_train_epoch_end(train());
+  EXPECT_EQ(saved(), std::vector<std::string>({"step=3", "step=6"}));
+}
+
+// With validations twice an epoch, the epoch's own end brings a check only if asked for.
+TEST_F(ModelCheckpointTest, SwitchDecidesWhereEpochsAreChecked) {
+  const std::vector<std::pair<OptionalSwitch, std::vector<std::string>>> cases = {
+      {std::nullopt, {"step=1", "step=2"}}, {false, {"step=1", "step=2"}}, {true, {"step=3"}}};
+  for (const auto& [is_at_epoch_end, expected] : cases) {
+    fs::remove_all(dir());
+    run_.state = {};
+    run_.control.saved.clear();
+    start({.save_top_k = -1, .save_last = false, .save_on_train_epoch_end = is_at_epoch_end, .filename = "{step}"});
+    checkpoint_->on_train_epoch_start(train());
+    step();
+    validation(1.0);
+    step();
+    validation(1.0);
+    step();
+    checkpoint_->on_train_epoch_end(train());
+    write();
+    EXPECT_EQ(saved(), expected) << is_at_epoch_end.text.value_or("unset");
+  }
+}
+
+TEST_F(ModelCheckpointTest, CheckAfterValidationNeedsValidation) {
+  run_.has_validation = false;
+  EXPECT_THROW(start({.save_on_train_epoch_end = false}), ConfigError);
+}
+
+TEST_F(ModelCheckpointTest, LinkOnlyModeSavesNothingForTheLast) {
+  start({.monitor = "val", .save_last = "link", .filename = "{epoch}"});
+  for (const double value : {3.0, 1.0, 2.0}) epoch(1, value);
+  end();
+  EXPECT_EQ(saved(), std::vector<std::string>({"epoch=0", "epoch=1"}));
+  EXPECT_EQ(link("last"), "epoch=1");
+}
+
+TEST_F(ModelCheckpointTest, LastIsRefreshedThoughTheScoreIsNotAmongTheBest) {
+  start({.monitor = "val", .filename = "{epoch}"});
+  epoch(1, 1.0);
+  epoch(1, 2.0);
+  end();
+  EXPECT_EQ(link("last"), "epoch=1");
+  EXPECT_EQ(link("best"), "epoch=0");
+}
+
+TEST_F(ModelCheckpointTest, SanityCheckSavesNothing) {
+  start({});
+  run_.is_sanity_checking = true;
+  run_.state.global_step = 1;
+  validation(1.0);
+  EXPECT_EQ(saved(), std::vector<std::string>());
+}
+
+// The run went back from step 4 to step 2: step 4 comes again, with other weights.
+TEST_F(ModelCheckpointTest, StepsThatComeAgainAreSavedAgain) {
+  EXPECT_FALSE(ModelCheckpoint().goes_back());
+  start({.save_last = false, .every_n_train_steps = 2, .filename = "{step}"});
+  checkpoint_->on_train_epoch_start(train());
+  for (int i = 0; i < 4; ++i) step();
+  run_.state.global_step = 2;
+  for (int i = 0; i < 2; ++i) step();
+  EXPECT_EQ(saved(), std::vector<std::string>({"step=2", "step=4", "step=4"}));
+  EXPECT_EQ(folders(), Names({"step=4"}));
+}
+
+TEST_F(ModelCheckpointTest, NamesMayBeLeftOutOfTheFolderName) {
+  start({.monitor = "val", .save_last = false, .filename = "{epoch}-{val:.2f}", .auto_insert_metric_name = false});
+  epoch(1, 0.5);
+  EXPECT_EQ(saved(), std::vector<std::string>({"0-0.50"}));
+}
+
+TEST_F(ModelCheckpointTest, NameThatNoFolderCanHaveIsAnError) {
+  start({.filename = std::string(300, 'a')});
+  EXPECT_THROW(epoch(1), CheckpointError);
 }
 
 TEST(ModelCheckpointOptionsTest, WrongOptionsAreAllNamed) {
@@ -269,6 +393,13 @@ TEST(ModelCheckpointOptionsTest, WrongOptionsAreAllNamed) {
         "[ModelCheckpoint] save_top_k is 3, which needs a monitor; without one it must be -1, 0 or 1; filename "
         "\"{epoch\" has a { without a }.");
   }
+}
+
+TEST(ModelCheckpointOptionsTest, OneTriggerIsGivenAtMost) {
+  EXPECT_THROW(ModelCheckpoint({.every_n_epochs = 1, .every_n_train_steps = 5}), ConfigError);
+  EXPECT_THROW(ModelCheckpoint({.every_n_train_steps = 5, .train_time_interval = "5m"}), ConfigError);
+  EXPECT_THROW(ModelCheckpoint({.train_time_interval = "soon"}), ConfigError);
+  EXPECT_NO_THROW(ModelCheckpoint({.every_n_epochs = 0, .every_n_train_steps = 5}));
 }
 
 TEST(ModelCheckpointOptionsTest, RunsLast) { EXPECT_TRUE(ModelCheckpoint().runs_last()); }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "trainer/config/class_table.h"
-#include "trainer/config/nearest_name.h"
+#include "trainer/core/nearest_name.h"
 #include "trainer/config/option_reader.h"
 #include "trainer/config/option_writer.h"
 

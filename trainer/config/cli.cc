@@ -14,7 +14,7 @@
 #include "trainer/config/cli_arguments.h"
 #include "trainer/config/environment_report.h"
 #include "trainer/config/help.h"
-#include "trainer/config/nearest_name.h"
+#include "trainer/core/nearest_name.h"
 #include "trainer/config/prediction_file.h"
 #include "trainer/config/run_config.h"
 #include "trainer/config/yaml.h"

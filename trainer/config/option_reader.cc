@@ -7,7 +7,7 @@
 #include <charconv>
 #include <limits>
 
-#include "trainer/config/nearest_name.h"
+#include "trainer/core/nearest_name.h"
 #include "trainer/core/error.h"
 
 namespace levin {

@@ -1,4 +1,4 @@
-#include "trainer/config/nearest_name.h"
+#include "trainer/core/nearest_name.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,13 +30,17 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string suggest_name(std::string_view name, const std::vector<std::string>& names) {
-  if (names.empty()) return "";
+std::optional<std::string> find_nearest_name(std::string_view name, const std::vector<std::string>& names) {
+  if (names.empty()) return std::nullopt;
   const auto distance = [&](const std::string& candidate) { return edit_distance(name, candidate); };
   const auto nearest = std::min_element(names.begin(), names.end(),
                                         [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
-  if (distance(*nearest) <= std::max<size_t>(2, name.size() / 3))
-    return fmt::format("; did you mean \"{}\"?", *nearest);
+  return distance(*nearest) <= std::max<size_t>(2, name.size() / 3) ? std::optional(*nearest) : std::nullopt;
+}
+
+std::string suggest_name(std::string_view name, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  if (const auto nearest = find_nearest_name(name, names)) return fmt::format("; did you mean \"{}\"?", *nearest);
   return fmt::format("; known: {}", fmt::join(names, ", "));
 }
 

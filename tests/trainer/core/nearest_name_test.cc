@@ -1,4 +1,4 @@
-#include "trainer/config/nearest_name.h"
+#include "trainer/core/nearest_name.h"
 
 #include <gtest/gtest.h>
 
