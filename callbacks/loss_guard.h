@@ -74,6 +74,7 @@ class LossGuard final : public Callback {
   void teardown(const RunContext& run) override;
 
   std::string state_key() const override { return "LossGuard"; }
+  bool goes_back() const override { return false; }  // it counts how often it went back
   StateDict state() const override;
   /// Ignored during a fit: a run that goes back must not forget how often it has done so.
   void load_state(const StateDict& state) override;

@@ -76,6 +76,8 @@ class ModelCheckpoint final : public Callback {
 
   /// Empty if there is none yet.
   std::filesystem::path best_model_path() const;
+  /// The metric that decides which checkpoints are the best; "" if there is none.
+  std::string monitor() const { return options_.monitor.value_or(""); }
   /// nullopt if there is none yet, or no monitor.
   std::optional<double> best_model_score() const;
   /// The newest folder that "last" means; empty if there is none yet, or without save_last.
@@ -96,7 +98,7 @@ class ModelCheckpoint final : public Callback {
 
   bool runs_last() const override { return true; }
   /// The folders that there are stay known when the run goes back to one of them.
-  bool goes_back() const { return false; }
+  bool goes_back() const override { return false; }
   std::string state_key() const override;
   StateDict state() const override;
   void load_state(const StateDict& state) override;

@@ -1,6 +1,7 @@
 #include "trainer/fit_checkpoint.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "trainer/core/error.h"
 #include "trainer/core/lightning_data_module.h"

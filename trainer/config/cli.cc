@@ -1,6 +1,7 @@
 #include "trainer/config/cli.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +32,9 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kWrongConfiguration = 2;
+// As a shell reports a process that a signal ended: 128 + its number.
+constexpr int kInterrupted = 130;
+constexpr int kTerminated = 143;
 
 /// What a command works with, made from the configuration in the order that makes runs reproducible: the Trainer seeds
 /// LibTorch, then the model draws its weights.
@@ -65,8 +69,9 @@ RunConfig load_config(const CliArguments& arguments) {
   return read_run_config(root, program_registry());
 }
 
-Session make_session(const RunConfig& config) {
+Session make_session(const RunConfig& config, const std::string& command_line) {
   TrainerParts parts;
+  parts.command_line = command_line;
   for (const auto& callback : config.callbacks) parts.callbacks.push_back(callback.make());
   for (const auto& logger : config.loggers) parts.loggers.push_back(logger.make());
   if (config.optimizer) parts.optimizer = *config.optimizer->make();
@@ -96,16 +101,23 @@ std::filesystem::path choose_checkpoint(const CliArguments& arguments, const Run
   return path;
 }
 
-void run_fit(const RunConfig& config) {
-  Session session = make_session(config);
-  const FitResult result = session.trainer->fit(*session.model, *session.data);
+int run_fit(const CliArguments& arguments, const RunConfig& config) {
+  Session session = make_session(config, arguments.text);
+  const FitResult result = session.trainer->fit(*session.model, *session.data, arguments.resume.value_or(""));
+  if (!result.profile.empty()) fmt::print("{}\n", result.profile);
   print_metrics(result.metrics);
   print_run_dir(*session.trainer);
+  if (result.status != FitStatus::kInterrupted && result.status != FitStatus::kTerminated) return kDone;
+  const bool is_interrupt = result.status == FitStatus::kInterrupted;
+  std::fflush(stdout);
+  fmt::print(stderr, "levin: ended by {} after {} optimizer steps. Go on with --resume last.\n",
+             is_interrupt ? "SIGINT" : "SIGTERM", result.num_steps);
+  return is_interrupt ? kInterrupted : kTerminated;
 }
 
 void run_evaluation(const CliArguments& arguments, const RunConfig& config) {
   const auto checkpoint = choose_checkpoint(arguments, config);
-  Session session = make_session(config);
+  Session session = make_session(config, arguments.text);
   print_metrics(arguments.command == "test" ? session.trainer->test(*session.model, *session.data, checkpoint)
                                             : session.trainer->validate(*session.model, *session.data, checkpoint));
   print_run_dir(*session.trainer);
@@ -114,7 +126,7 @@ void run_evaluation(const CliArguments& arguments, const RunConfig& config) {
 void run_predict(const CliArguments& arguments, const RunConfig& config) {
   if (arguments.output) check_prediction_file(*arguments.output);
   const auto checkpoint = choose_checkpoint(arguments, config);
-  Session session = make_session(config);
+  Session session = make_session(config, arguments.text);
   const std::vector<Batch> predictions = session.trainer->predict(*session.model, *session.data, checkpoint);
   std::filesystem::path file = arguments.output.value_or("predictions.safetensors");
   if (!arguments.output && !session.trainer->run_dir().empty()) file = session.trainer->run_dir() / file;
@@ -131,6 +143,9 @@ void check_options(const CliArguments& arguments) {
   const std::string& command = arguments.command;
   if (arguments.checkpoint && command != "validate" && command != "test" && command != "predict") {
     throw ConfigError(fmt::format("--checkpoint is for validate, test and predict, not for {}.", command));
+  }
+  if (arguments.resume && command != "fit") {
+    throw ConfigError(fmt::format("--resume is for fit, not for {}.", command));
   }
   if (arguments.output && command != "predict" && command != "report") {
     throw ConfigError(fmt::format("--output is for predict and report, not for {}.", command));
@@ -169,7 +184,7 @@ int run_command(const CliArguments& arguments) {
     run_report(arguments);
   } else {
     const RunConfig config = load_config(arguments);
-    if (command == "fit") run_fit(config);
+    if (command == "fit") return run_fit(arguments, config);
     if (command == "validate" || command == "test") run_evaluation(arguments, config);
     if (command == "predict") run_predict(arguments, config);
   }
@@ -187,7 +202,9 @@ int report(const char* text, int exit_code) {
 int cli_main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-    return run_command(parse_cli_arguments(words));
+    CliArguments arguments = parse_cli_arguments(words);
+    arguments.text = fmt::format("levin {}", fmt::join(words, " "));
+    return run_command(arguments);
   } catch (const ConfigError& error) {
     return report(error.what(), kWrongConfiguration);
   } catch (const std::exception& error) {

@@ -21,6 +21,9 @@ po::options_description make_options() {
        "YAML file; later files override earlier ones")  //
       ("checkpoint", po::value<std::string>(),
        "validate, test, predict: a checkpoint folder, or \"best\" (default) or \"last\" of the newest run")          //
+      ("resume", po::value<std::string>(),
+       "fit: go on from \"last\", the newest checkpoint; \"auto\", the same or anew if there is none; \"best\"; or a "
+       "checkpoint folder")  //
       ("output,o", po::value<std::string>(), "predict: file to write, .safetensors or .csv; report: file to write")  //
       ("help,h", "show every key with its default")                                                                  //
       ("version", "show the version");
@@ -28,8 +31,8 @@ po::options_description make_options() {
 }
 
 bool is_config_key(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> kSections = {"seed",      "trainer",   "model", "data",
-                                                                "optimizer", "callbacks", "logger"};
+  static constexpr std::array<std::string_view, 8> kSections = {"seed",      "trainer",   "model",     "data",
+                                                                "optimizer", "scheduler", "callbacks", "logger"};
   return name.find('.') != std::string_view::npos ||
          std::find(kSections.begin(), kSections.end(), name) != kSections.end();
 }
@@ -75,6 +78,7 @@ CliArguments parse_cli_arguments(const std::vector<std::string>& arguments) {
   }
   result.command = text_of(values, "command").value_or("");
   result.checkpoint = text_of(values, "checkpoint");
+  result.resume = text_of(values, "resume");
   result.output = text_of(values, "output");
   result.is_help = values.count("help") > 0;
   result.is_version = values.count("version") > 0;

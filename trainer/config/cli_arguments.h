@@ -15,7 +15,9 @@ struct CliArguments {
   /// Dotted key and its value as YAML text, in order: {"trainer.max_epochs", "3"}.
   std::vector<std::pair<std::string, std::string>> overrides = {};
   std::optional<std::string> checkpoint = std::nullopt;
+  std::optional<std::string> resume = std::nullopt;
   std::optional<std::string> output = std::nullopt;
+  std::string text = {};  ///< All of it, as typed; filled in by the program.
   bool is_help = false;
   bool is_version = false;
 };
