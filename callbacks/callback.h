@@ -111,6 +111,8 @@ class Callback {
 
   /// True for callbacks that must see what all others have done.
   virtual bool runs_last() const { return false; }
+  /// True if TrainerControl::go_back_to() puts this callback's state back too, as that of averaged weights.
+  virtual bool goes_back() const { return true; }
   /// Under which name a checkpoint keeps this callback's state. Two callbacks of a run with state need different ones.
   virtual std::string state_key() const { return ""; }
   /// What a checkpoint keeps of this callback. Tensors may be aliases of live ones.
