@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
@@ -103,6 +104,7 @@ void add_builtin_classes(Registry& registry) {
   add_optimizers(registry);
   add_schedules(registry);
 
+  registry.callbacks.add<EarlyStopping>("EarlyStopping");
   registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
   registry.callbacks.add<GradientNormMonitor>("GradientNormMonitor");
   registry.callbacks.add<LossGuard>("LossGuard");

@@ -88,6 +88,23 @@ struct FieldReader {
     return is_read && assign(*field, std::move(result));
   }
 
+  bool operator()(std::map<int64_t, int64_t>* field) {
+    expected = "a map of integers, as {0: 8, 4: 2}";
+    std::map<int64_t, int64_t> result;
+    if (!value.is_map()) return false;
+    for (const ConfigValue::Entry& entry : value.entries) {
+      int64_t key = 0;
+      int64_t number = 0;
+      if (!FieldReader{.value = entry.value}.read_number(number)) {
+        wrong_item = &entry.value;
+        return false;
+      }
+      if (!parse(entry.key, key)) return false;
+      result.insert_or_assign(key, number);
+    }
+    return assign(*field, std::move(result));
+  }
+
  private:
   bool is_plain() const { return value.is_scalar() && !value.is_quoted; }
   bool is_null() const { return value.is_null() || (is_plain() && (value.scalar == "null" || value.scalar == "~")); }
@@ -99,9 +116,12 @@ struct FieldReader {
   }
   template <class T>
   bool read_number(T& field) const {
-    if (!is_plain()) return false;
-    const char* begin = value.scalar.data();
-    const char* end = begin + value.scalar.size();
+    return is_plain() && parse(value.scalar, field);
+  }
+  template <class T>
+  static bool parse(std::string_view text, T& field) {
+    const char* begin = text.data();
+    const char* end = begin + text.size();
     if (begin != end && *begin == '+') ++begin;
     T number{};
     const auto [stop, error] = std::from_chars(begin, end, number);

@@ -43,6 +43,12 @@ ConfigValue to_config(const std::vector<T>& values) {
   return list;
 }
 
+ConfigValue to_config(const std::map<int64_t, int64_t>& values) {
+  ConfigValue map = ConfigValue::of_map();
+  for (const auto& [key, value] : values) map.at_key(std::to_string(key), {}) = scalar_value(value);
+  return map;
+}
+
 }  // namespace
 
 ConfigValue text_value(const std::string& text) { return ConfigValue::of_scalar(text, looks_like_another_type(text)); }

@@ -30,6 +30,12 @@ std::string to_yaml(const std::vector<T>& values) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
+std::string to_yaml(const std::map<int64_t, int64_t>& values) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : values) parts.push_back(fmt::format("{}: {}", key, value));
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
 bool allows(const OptionRule& rule, double value) {
   if (value != value) return !rule.minimum && !rule.maximum;
   if (rule.minimum && (rule.minimum_is_excluded ? value <= *rule.minimum : value < *rule.minimum)) return false;
@@ -55,6 +61,11 @@ bool allows_value(const OptionRule& rule, const std::optional<T>& value) {
 template <class T>
 bool allows_value(const OptionRule& rule, const std::vector<T>& values) {
   return std::all_of(values.begin(), values.end(), [&](const T& value) { return allows_value(rule, value); });
+}
+
+bool allows_value(const OptionRule& rule, const std::map<int64_t, int64_t>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](const auto& entry) { return allows(rule, static_cast<double>(entry.second)); });
 }
 
 }  // namespace

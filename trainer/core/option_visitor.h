@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,11 +29,11 @@ inline OptionRule above(double minimum) { return {.minimum = minimum, .minimum_i
 inline OptionRule between(double minimum, double maximum) { return {.minimum = minimum, .maximum = maximum}; }
 inline OptionRule one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 
-/// A field of an options struct. Its type decides what YAML may say.
+/// A field of an options struct. Its type decides what YAML may say. The rule of a map {0: 8, 4: 2} is for its values.
 using OptionTarget =
     std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, BatchLimit*, ValidationInterval*, std::optional<int64_t>*,
                  std::optional<uint64_t>*, std::optional<double>*, std::optional<std::string>*, std::vector<int64_t>*,
-                 std::vector<double>*, std::vector<std::string>*>;
+                 std::vector<double>*, std::vector<std::string>*, std::map<int64_t, int64_t>*, std::optional<bool>*>;
 
 /// Visits the fields of an options struct. One description of the fields serves reading from YAML, checking, `--help`,
 /// and saving the effective configuration. An options struct has a default on every field and one method:

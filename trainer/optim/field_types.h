@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,10 @@ inline void visit_value(FieldVisitor& /*visitor*/, const std::string& name, Batc
 }
 inline void visit_value(FieldVisitor& /*visitor*/, const std::string& name, ValidationInterval& /*value*/) {
   throw InternalError(fmt::format("[optimizer state] the option {} of an optimizer is a limit of batches.", name));
+}
+
+inline void visit_value(FieldVisitor& /*visitor*/, const std::string& name, std::map<int64_t, int64_t>& /*value*/) {
+  throw InternalError(fmt::format("[optimizer state] the option {} of an optimizer is a map.", name));
 }
 
 template <class List>

@@ -26,6 +26,8 @@ struct Options {
   std::vector<int64_t> sizes = {1};
   std::vector<double> betas = {0.5};
   std::vector<std::string> names = {};
+  std::map<int64_t, int64_t> factors = {{0, 1}};
+  std::optional<bool> maybe_flag = std::nullopt;
   int64_t max_epochs = 1;
 
   void visit(OptionVisitor& visitor) {
@@ -42,6 +44,8 @@ struct Options {
     visitor.field("sizes", sizes, "", at_least(1));
     visitor.field("betas", betas, "", between(0, 1));
     visitor.field("names", names, "");
+    visitor.field("factors", factors, "", at_least(1));
+    visitor.field("maybe_flag", maybe_flag, "");
     visitor.field("max_epochs", max_epochs, "");
   }
 };
@@ -139,6 +143,24 @@ TEST(OptionReaderTest, WrongItemOfAListIsNamed) {
   EXPECT_EQ(problems_of("sizes: [1, x]"), "a.yaml:1: model.sizes must be a list, each item an integer, got \"x\"");
 }
 
+TEST(OptionReaderTest, MapOfIntegersIsRead) {
+  using Map = std::map<int64_t, int64_t>;
+  EXPECT_EQ(read("factors: {0: 8, 4: 2}").options.factors, (Map{{0, 8}, {4, 2}}));
+  EXPECT_EQ(read("sizes: [2]").options.factors, (Map{{0, 1}}));
+  EXPECT_EQ(problems_of("factors: 8"), "a.yaml:1: model.factors must be a map of integers, as {0: 8, 4: 2}, got \"8\"");
+  EXPECT_EQ(problems_of("factors: {0: x}"),
+            "a.yaml:1: model.factors must be a map of integers, as {0: 8, 4: 2}, got \"x\"");
+  EXPECT_EQ(problems_of("factors: {a: 1}"),
+            "a.yaml:1: model.factors must be a map of integers, as {0: 8, 4: 2}, got a map");
+  EXPECT_EQ(problems_of("factors: {0: 8, 4: 0}"), "a.yaml:1: model.factors must be >= 1, got {0: 8, 4: 0}");
+}
+
+TEST(OptionReaderTest, OptionalFlagIsRead) {
+  EXPECT_EQ(read("maybe_flag: false").options.maybe_flag, std::optional(false));
+  EXPECT_EQ(read("maybe_flag: null").options.maybe_flag, std::nullopt);
+  EXPECT_EQ(problems_of("maybe_flag: 1"), "a.yaml:1: model.maybe_flag must be true or false or null, got \"1\"");
+}
+
 TEST(OptionReaderTest, QuotedNumberIsAText) {
   EXPECT_EQ(problems_of("count: \"3\""), "a.yaml:1: model.count must be an integer, got the text \"3\"");
   EXPECT_EQ(problems_of("lr: '1e-3'"), "a.yaml:1: model.lr must be a number, got the text \"1e-3\"");
@@ -164,7 +186,8 @@ TEST(OptionReaderTest, UnknownKeyHasASuggestion) {
 TEST(OptionReaderTest, UnknownKeyWithoutANearNameListsTheKnownOnes) {
   EXPECT_EQ(problems_of("temperature_of_sampling: 3"),
             "a.yaml:1: unknown key \"model.temperature_of_sampling\"; known: flag, count, unsigned_count, lr, name, "
-            "mode, limit, maybe_count, maybe_number, maybe_name, sizes, betas, names, max_epochs, class");
+            "mode, limit, maybe_count, maybe_number, maybe_name, sizes, betas, names, factors, "
+            "maybe_flag, max_epochs, class");
 }
 
 TEST(OptionReaderTest, EverythingThatIsWrongIsListed) {
@@ -187,6 +210,8 @@ TEST(OptionReaderTest, WrittenOptionsReadBackTheSame) {
   options.maybe_name = "null";
   options.names = {"a b", "", "1e-3"};
   options.unsigned_count = 18446744073709551615u;
+  options.factors = {{0, 8}, {4, 2}};
+  options.maybe_flag = true;
   ConfigValue map = ConfigValue::of_map();
   OptionWriter writer(map);
   options.visit(writer);
@@ -198,6 +223,8 @@ TEST(OptionReaderTest, WrittenOptionsReadBackTheSame) {
   EXPECT_EQ(again.maybe_count, std::nullopt);
   EXPECT_EQ(again.maybe_name, "null");
   EXPECT_EQ(again.names, options.names);
+  EXPECT_EQ(again.factors, options.factors);
+  EXPECT_EQ(again.maybe_flag, options.maybe_flag);
   EXPECT_EQ(again.unsigned_count, options.unsigned_count);
 }
 

@@ -51,6 +51,10 @@ TEST(OptionToStringTest, WritesEachTypeAsYamlDoes) {
   EXPECT_EQ(text_of(std::vector<int64_t>{1, 2}), "[1, 2]");
   EXPECT_EQ(text_of(std::vector<double>{0.9, 0.999}), "[0.9, 0.999]");
   EXPECT_EQ(text_of(std::vector<std::string>{"a", "b"}), "[a, b]");
+  EXPECT_EQ(text_of(std::optional<bool>()), "null");
+  EXPECT_EQ(text_of(std::optional<bool>(false)), "false");
+  EXPECT_EQ(text_of(std::map<int64_t, int64_t>{}), "{}");
+  EXPECT_EQ(text_of(std::map<int64_t, int64_t>{{0, 8}, {4, 2}}), "{0: 8, 4: 2}");
 }
 
 TEST(FindViolationTest, WithoutARuleEverythingIsAllowed) {
