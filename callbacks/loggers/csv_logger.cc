@@ -84,7 +84,7 @@ CSVLogger::~CSVLogger() {
 }
 
 void CSVLogger::open(const std::filesystem::path& run_dir) {
-  append_pending();
+  close_pending();
   file_.open(run_dir / "metrics.csv");
   const std::string text = file_.read();
   if (!may_be_log(text)) {
@@ -104,10 +104,11 @@ void CSVLogger::log_metrics(const Metrics& metrics, int64_t step, int64_t epoch)
   if (metrics.empty()) return;
   check_metric_names(metrics, "CSVLogger", "column");
   if (joins_pending(metrics, step, epoch)) {
+    if (pending_offset_) file_.truncate(*std::exchange(pending_offset_, std::nullopt));
     pending_->metrics.set_all(metrics);
     return;
   }
-  append_pending();
+  close_pending();
   pending_ = Row{step, epoch, metrics};
 }
 
@@ -124,7 +125,7 @@ bool CSVLogger::joins_pending(const Metrics& metrics, int64_t step, int64_t epoc
 
 // A row whose columns could not be added stays pending, so that the next call tries again.
 void CSVLogger::append_pending() {
-  if (!pending_) return;
+  if (!pending_ || pending_offset_) return;
   add_columns(pending_->metrics);
   place_values(pending_->metrics);
   fmt::memory_buffer line;
@@ -136,8 +137,14 @@ void CSVLogger::append_pending() {
     if (cells_[i]) fmt::format_to(end, "{}", std::isnan(*cells_[i]) ? std::abs(*cells_[i]) : *cells_[i]);
   }
   line.push_back('\n');
-  pending_.reset();  // in the file's memory from here on, even if the write fails
+  pending_offset_ = file_.size();  // in the file's memory from here on, even if the write fails
   file_.append({line.data(), line.size()});
+}
+
+void CSVLogger::close_pending() {
+  append_pending();
+  pending_.reset();
+  pending_offset_.reset();
 }
 
 // Rows mostly have their metrics in the order of the columns, so the search begins behind the last hit.
@@ -178,8 +185,12 @@ void CSVLogger::add_columns(const Metrics& metrics) {
 
 StateDict CSVLogger::state() const {
   StateDict state;
-  state.set("bytes", file_.size());
+  state.set("bytes", pending_offset_.value_or(file_.size()));
   state.set("header", format_header(columns_));
+  if (!pending_) return state;
+  state.set("row.step", pending_->step);
+  state.set("row.epoch", pending_->epoch);
+  for (const auto& [name, value] : pending_->metrics) state.set("row.metrics." + name, value);
   return state;
 }
 
@@ -189,6 +200,7 @@ void CSVLogger::load_state(const StateDict& state) {
   std::vector<std::string> columns;
   parse_header(state.text("header"), columns);
   pending_.reset();
+  pending_offset_.reset();
   if (columns == columns_) {
     if (size <= file_.size() && !file_.is_line_start(size)) fail_other_log();
     file_.truncate(size);
@@ -197,6 +209,9 @@ void CSVLogger::load_state(const StateDict& state) {
   } else if (!starts_with(columns, columns_)) {
     fail_other_log();
   }
+  if (!state.contains("row.step")) return;
+  pending_ = Row{state.integer("row.step"), state.integer("row.epoch"), {}};
+  for (const auto& [name, value] : state.under("row.metrics.")) pending_->metrics.set(name, std::get<double>(value));
 }
 
 // Columns came after the state was taken, so that its rows have empty cells at their ends now.

@@ -17,8 +17,8 @@ namespace levin {
 /// Writes <run_dir>/metrics.csv: columns "step", "epoch", then the metrics in the order in which they appeared.
 ///
 /// Rows are appended. A new name rewrites the file once, with empty cells in older rows, under a temporary name that
-/// replaces the file. One row is held back, so that metrics of the same step and epoch with other names share it; it is
-/// written with the next other row, by flush(), or at the end. Values are the shortest text that reads back exactly;
+/// replaces the file. The last row stays open, so that metrics of the same step and epoch with other names join it; one
+/// that flush() has written already is then written anew. Values are the shortest text that reads back exactly;
 /// "nan", "inf" and "-inf" for what is not finite. Names are quoted as in RFC 4180 where they need it.
 ///
 /// In a folder that has a metrics.csv, the file is continued; a last line that a kill has torn is dropped.
@@ -45,7 +45,7 @@ class CSVLogger final : public Logger {
   void open(const std::filesystem::path& run_dir) override;
   void log_metrics(const Metrics& metrics, int64_t step, int64_t epoch) override;
   void flush() override;
-  /// "bytes", "header".
+  /// "bytes" and "header" of what is complete, and the open row: "row.step", "row.epoch", "row.metrics.<name>".
   StateDict state() const override;
   void load_state(const StateDict& state) override;
 
@@ -58,6 +58,7 @@ class CSVLogger final : public Logger {
 
   bool joins_pending(const Metrics& metrics, int64_t step, int64_t epoch) const;
   void append_pending();
+  void close_pending();
   void place_values(const Metrics& metrics);
   void add_columns(const Metrics& metrics);
   void restore(const std::vector<std::string>& columns, int64_t size);
@@ -67,6 +68,7 @@ class CSVLogger final : public Logger {
   std::vector<std::string> columns_;
   std::vector<std::optional<double>> cells_;  // of the row that is being written, a cell per column
   std::optional<Row> pending_;
+  std::optional<int64_t> pending_offset_;  // where the pending row stands in the file, if flush() has written it
 };
 
 }  // namespace levin

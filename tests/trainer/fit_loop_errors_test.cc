@@ -72,7 +72,7 @@ TEST(FitLoopErrorsTest, ErrorsOfLibTorchInValidationAreNamedToo) {
   };
   TinyData data;
   data.has_validation = true;
-  Trainer trainer(quiet({.max_epochs = 1}));
+  Trainer trainer(quiet({.max_epochs = 1, .num_sanity_val_steps = 0}));
   EXPECT_THAT(thrown_text<ModelError>([&] { trainer.fit(model, data); }),
               AllOf(HasSubstr("[validation_step] epoch 0, batch 0, step 1"), HasSubstr("4x1 and 3x1")));
 }

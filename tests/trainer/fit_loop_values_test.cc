@@ -82,7 +82,7 @@ TEST(FitLoopValuesTest, ValidationPutsEachModeBack) {
   };
   TinyData data;
   data.has_validation = true;
-  Trainer(quiet({.max_epochs = 2})).fit(model, data);
+  Trainer(quiet({.max_epochs = 2, .num_sanity_val_steps = 0})).fit(model, data);
   EXPECT_EQ(num_validations, 2);
   EXPECT_TRUE(model.is_training() && trained->is_training() && below->is_training());
   EXPECT_FALSE(frozen->is_training());
