@@ -185,9 +185,10 @@ void CSVLogger::add_columns(const Metrics& metrics) {
 
 StateDict CSVLogger::state() const {
   StateDict state;
-  state.set("bytes", pending_offset_.value_or(file_.size()));
+  state.set("bytes", file_.size());
   state.set("header", format_header(columns_));
   if (!pending_) return state;
+  state.set("row.offset", pending_offset_.value_or(file_.size()));
   state.set("row.step", pending_->step);
   state.set("row.epoch", pending_->epoch);
   for (const auto& [name, value] : pending_->metrics) state.set("row.metrics." + name, value);
@@ -196,7 +197,7 @@ StateDict CSVLogger::state() const {
 
 void CSVLogger::load_state(const StateDict& state) {
   if (!file_.is_open()) throw InternalError("[CSVLogger] load_state was called before open.");
-  const int64_t size = state.integer("bytes");
+  const int64_t size = state.integer(state.contains("row.offset") ? "row.offset" : "bytes");
   std::vector<std::string> columns;
   parse_header(state.text("header"), columns);
   pending_.reset();
@@ -209,9 +210,10 @@ void CSVLogger::load_state(const StateDict& state) {
   } else if (!starts_with(columns, columns_)) {
     fail_other_log();
   }
-  if (!state.contains("row.step")) return;
+  if (!state.contains("row.offset")) return;
   pending_ = Row{state.integer("row.step"), state.integer("row.epoch"), {}};
   for (const auto& [name, value] : state.under("row.metrics.")) pending_->metrics.set(name, std::get<double>(value));
+  flush();
 }
 
 // Columns came after the state was taken, so that its rows have empty cells at their ends now.

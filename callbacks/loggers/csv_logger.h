@@ -45,7 +45,7 @@ class CSVLogger final : public Logger {
   void open(const std::filesystem::path& run_dir) override;
   void log_metrics(const Metrics& metrics, int64_t step, int64_t epoch) override;
   void flush() override;
-  /// "bytes" and "header" of what is complete, and the open row: "row.step", "row.epoch", "row.metrics.<name>".
+  /// "bytes", "header", and the open row: "row.offset", "row.step", "row.epoch", "row.metrics.<name>".
   StateDict state() const override;
   void load_state(const StateDict& state) override;
 
