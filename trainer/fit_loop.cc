@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "trainer/core/duration.h"
 #include "trainer/core/error.h"
 #include "trainer/core/random.h"
 #include "trainer/fit_checkpoint.h"
@@ -15,129 +14,12 @@
 namespace levin {
 namespace {
 
-constexpr int64_t kDefaultMaxEpochs = 1000;
-
-std::optional<int64_t> to_limit(int64_t value) { return value < 0 ? std::nullopt : std::optional(value); }
-
-std::optional<double> to_seconds(const std::string& duration) {
-  return duration.empty() ? std::nullopt : std::optional(parse_duration(duration).count());
-}
-
 /// Ends the loop from wherever it is.
 struct Interrupt {
   int signal;
 };
 
 }  // namespace
-
-FitLoop::FitLoop(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data,
-                 std::function<void()> on_epoch_done)
-    : run_(run),
-      module_(module),
-      data_(data),
-      on_epoch_done_(std::move(on_epoch_done)),
-      strategy_(*run.parts.strategy),
-      run_dir_(run.folder_path()),
-      driver_(run.options, strategy_, module, optimizers),
-      hooks_(run.hooks(module)),
-      max_epochs_(to_limit(run.options.max_epochs)),
-      max_steps_(to_limit(run.options.max_steps)),
-      max_seconds_(to_seconds(run.options.max_time)),
-      num_batches_(run.options.limit_train_batches.resolve(data.train().num_batches(), "limit_train_batches")),
-      validation_schedule_(run.options, num_batches_),
-      context_(make_context()),
-      step_(run, module, driver_, store_, position_.window, context_) {
-  if (!max_epochs_ && !max_steps_ && !max_seconds_) max_epochs_ = kDefaultMaxEpochs;
-  context_.max_epochs = max_epochs_;
-  position_.accumulate_grad_batches = run.options.accumulate_grad_batches;
-  if (!module.automatic_optimization()) check_manual_options();
-  make_validation();
-}
-
-RunContext FitLoop::make_context() {
-  return {.stage = Stage::kTrain,
-          .is_sanity_checking = false,
-          .is_fitting = true,
-          .has_validation = false,
-          .state = run_.state,
-          .metrics = run_.metrics,
-          .store = store_,
-          .module = module_,
-          .optimizers = &driver_.optimizers(),
-          .communicator = strategy_.communicator(),
-          .control = *this,
-          .loggers = run_.parts.loggers,
-          .options = run_.options,
-          .run_dir = run_dir_,
-          .num_batches = num_batches_,
-          .max_epochs = max_epochs_,
-          .max_steps = max_steps_};
-}
-
-void FitLoop::check_manual_options() const {
-  if (run_.options.accumulate_grad_batches == 1 && !run_.options.gradient_clip_val) return;
-  throw ConfigError(
-      fmt::format("[Trainer] the module steps its optimizers itself (automatic_optimization() is false), so that "
-                  "accumulate_grad_batches ({}) and gradient_clip_val have nothing to act on. Leave them out.",
-                  run_.options.accumulate_grad_batches));
-}
-
-void FitLoop::make_validation() {
-  validation_.reset();
-  context_.has_validation = data_.val() != nullptr && !run_.options.limit_val_batches.is_zero();
-  if (!context_.has_validation) return;
-  validation_.emplace(run_, *this, module_, *data_.val(), Stage::kValidate,
-                      EvalSurroundings{.is_fitting = true,
-                                       .optimizers = &driver_.optimizers(),
-                                       .between_batches = [this] { check_signals(); }});
-}
-
-// --- what callbacks ask for
-
-void FitLoop::request_stop(const std::string& /*reason*/) { position_.is_stop_requested = true; }
-
-void FitLoop::save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) {
-  pending_saves_.push_back({path, options});
-}
-
-void FitLoop::go_back_to(const std::filesystem::path& checkpoint) { pending_go_back_ = checkpoint; }
-
-std::optional<std::filesystem::path> FitLoop::last_checkpoint() {
-  writer_.wait();
-  return writer_.last_complete();
-}
-
-void FitLoop::skip_optimizer_step() { step_.skip(); }
-
-void FitLoop::set_accumulate_grad_batches(int64_t num_batches) {
-  if (num_batches < 1) {
-    throw ConfigError(fmt::format("[Trainer] a window has at least one micro-batch, a callback asked for {}.", num_batches));
-  }
-  position_.accumulate_grad_batches = num_batches;
-}
-
-void FitLoop::log(std::string_view name, double value, const LogOptions& options) {
-  MetricStore* store = log_store();
-  if (store == nullptr) {
-    throw ConfigError(
-        fmt::format("[Trainer] a callback logged \"{}\" in a hook after which no row is written. Log in a hook of a "
-                    "batch, an epoch or a validation.",
-                    name));
-  }
-  store->log(name, value, options, options.weight.value_or(1.0));
-}
-
-MetricStore* FitLoop::log_store() {
-  if (log_target_ == LogTarget::kNone) return nullptr;
-  return log_target_ == LogTarget::kStep ? &store_ : &epoch_store_;
-}
-
-StepContext FitLoop::hook_context(LogTarget target) {
-  log_target_ = target;
-  return {Stage::kTrain, run_.state, log_store()};
-}
-
-// --- the loop
 
 FitStatus FitLoop::run() {
   const SignalWatch signals(run_.options.handle_signals);
@@ -280,14 +162,6 @@ void FitLoop::start_epoch() {
   hooks_.call(&Callback::on_train_epoch_start, &LightningModule::on_train_epoch_start, context_, ctx);
 }
 
-void FitLoop::reload_data() {
-  data_.reload();
-  num_batches_ = run_.options.limit_train_batches.resolve(data_.train().num_batches(), "limit_train_batches");
-  context_.num_batches = num_batches_;
-  validation_schedule_ = ValidationSchedule(run_.options, num_batches_);
-  make_validation();
-}
-
 int64_t FitLoop::window_size() const {
   const int64_t size = position_.accumulate_grad_batches;
   if (!num_batches_ || run_.options.accumulate_across_epochs) return size;
@@ -421,99 +295,6 @@ void FitLoop::reduce_into_row(MetricStore& store) {
   for (const auto& [name, value] : metrics) {
     if (store.goes_to_logger(name)) epoch_row_.set(name, value);
   }
-}
-
-// --- lengths
-
-std::optional<int64_t> FitLoop::total_steps() const {
-  std::optional<int64_t> total = max_steps_;
-  if (num_batches_ && max_epochs_ && *max_epochs_ < kDefaultMaxEpochs * kDefaultMaxEpochs) {
-    const int64_t accumulate = position_.accumulate_grad_batches;
-    const int64_t steps = run_.options.accumulate_across_epochs
-                              ? *num_batches_ * *max_epochs_ / accumulate
-                              : (*num_batches_ + accumulate - 1) / accumulate * *max_epochs_;
-    total = total ? std::min(*total, steps) : steps;
-  }
-  return total;
-}
-
-std::optional<int64_t> FitLoop::global_batch_size() const {
-  const std::optional<int64_t> size = data_.train().batch_size();
-  if (!size) return std::nullopt;
-  return *size * position_.accumulate_grad_batches * strategy_.communicator().world_size();
-}
-
-// --- checkpoints
-
-void FitLoop::flush_saves() {
-  for (const PendingSave& save : std::exchange(pending_saves_, {})) {
-    const ProfileScope profile(run_.profiler, Section::kCheckpoint);
-    run_.flush_loggers();
-    if (strategy_.communicator().rank() == 0) {
-      writer_.submit(save.path, checkpoint(save.options.weights_only), save.options);
-    }
-    strategy_.communicator().barrier();
-  }
-}
-
-Checkpoint FitLoop::checkpoint(bool weights_only) {
-  Checkpoint checkpoint;
-  checkpoint.model = strategy_.model_state(module_);
-  for (const auto& callback : run_.parts.callbacks) callback->on_save_checkpoint(context_, checkpoint.model);
-  checkpoint.run = common_state(run_, module_);
-  if (weights_only) return checkpoint;
-  FitPosition position = position_;
-  position.seconds = seconds();
-  checkpoint.optimizer = driver_.state();
-  if (!position_.window.is_empty()) checkpoint.optimizer.merge("gradients.", gradient_state(module_));
-  checkpoint.run.merge("position.", position.state());
-  checkpoint.run.merge("steps.", store_.state());
-  checkpoint.run.merge("epochs.", epoch_store_.state());
-  checkpoint.run.merge("loader.", data_.train().state());
-  checkpoint.run.merge("", surrounding_state(run_));
-  return checkpoint;
-}
-
-void FitLoop::load_state(const Checkpoint& checkpoint) {
-  const StateDict& saved = checkpoint.run;
-  check_resumable(saved);
-  driver_.prepare(global_batch_size(), total_steps(), max_epochs_);
-  driver_.load_state(checkpoint.optimizer);
-  load_gradient_state(module_, checkpoint.optimizer.under("gradients."));
-  position_.load_state(saved.under("position."));
-  store_.load_state(saved.under("steps."));
-  epoch_store_.load_state(saved.under("epochs."));
-  run_.parts.precision->load_state(saved.under("precision."));
-  resumed_random_ = saved.under("random.");
-  is_resumed_ = true;
-  is_resumed_in_epoch_ = !position_.is_epoch_over && run_.state.batch_idx > 0;
-  if (position_.is_epoch_over) {
-    ++run_.state.epoch;
-    run_.state.batch_idx = 0;
-    position_.is_epoch_over = false;
-    is_last_epoch_whole_ = true;
-  } else {
-    data_.train().start_epoch(run_.state.epoch);
-  }
-  const StateDict loader = saved.under("loader.");
-  if (!loader.empty()) data_.train().load_state(loader);
-}
-
-void FitLoop::go_back() {
-  pending_saves_.clear();  // they would hold what is about to be given up
-  const std::filesystem::path path = *std::exchange(pending_go_back_, std::nullopt);
-  writer_.wait();
-  const Checkpoint checkpoint = load_checkpoint(path);
-  check_resumable(checkpoint.run);
-  load_model(checkpoint, strategy_, module_);
-  driver_.load_state(checkpoint.optimizer);
-  driver_.zero_grad();
-  position_.window.begin(1);
-  run_.parts.precision->load_state(checkpoint.run.under("precision."));
-  run_.state.global_step = checkpoint.run.integer("global_step");
-  last_logged_step_ = run_.state.global_step;
-  run_.callbacks.load_state(checkpoint.run.under("callbacks."), /*go_back=*/true);
-  load_logger_states(run_, checkpoint.run);
 }
 
 }  // namespace levin

@@ -6,7 +6,9 @@
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/pooling.h>
-#include <torch/optim/adamw.h>
+
+#include "trainer/load_from_checkpoint.h"
+#include "trainer/optim/adam.h"
 
 namespace nn = torch::nn;
 namespace F = torch::nn::functional;
@@ -17,7 +19,8 @@ void FashionMnistClassifier::Options::visit(levin::OptionVisitor& visitor) {
 }
 
 FashionMnistClassifier::FashionMnistClassifier(const Options& options)
-    : network_(nn::Conv2d(nn::Conv2dOptions(1, 32, 3).padding(1)), nn::ReLU(), nn::MaxPool2d(2),   // [B, 32, 14, 14]
+    : options_(options),
+      network_(nn::Conv2d(nn::Conv2dOptions(1, 32, 3).padding(1)), nn::ReLU(), nn::MaxPool2d(2),   // [B, 32, 14, 14]
                nn::Conv2d(nn::Conv2dOptions(32, 64, 3).padding(1)), nn::ReLU(), nn::MaxPool2d(2),  // [B, 64, 7, 7]
                nn::Flatten(), nn::Linear(64 * 7 * 7, options.hidden_size), nn::ReLU(), nn::Dropout(options.dropout),
                nn::Linear(options.hidden_size, 10)) {
@@ -56,5 +59,7 @@ levin::Batch FashionMnistClassifier::predict_step(const levin::Batch& batch, lev
 }
 
 levin::Optimizers FashionMnistClassifier::configure_optimizers() {
-  return std::make_unique<torch::optim::AdamW>(parameters(), torch::optim::AdamWOptions(1e-3));
+  return std::make_unique<levin::AdamW>(parameters(), levin::AdamWOptions{.lr = 1e-3});
 }
+
+levin::StateDict FashionMnistClassifier::hyperparameters() const { return levin::to_hyperparameters(options_); }

@@ -27,6 +27,7 @@ class FashionMnistClassifier : public levin::LightningModule {
   /// Fields: class int64 [B], probability float32 [B, 10].
   levin::Batch predict_step(const levin::Batch& batch, levin::StepContext& ctx) override;
   levin::Optimizers configure_optimizers() override;
+  levin::StateDict hyperparameters() const override;
 
  private:
   struct Evaluation {
@@ -35,5 +36,6 @@ class FashionMnistClassifier : public levin::LightningModule {
   };
   Evaluation evaluate(const levin::Batch& batch);
 
+  Options options_;
   torch::nn::Sequential network_;
 };
