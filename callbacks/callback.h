@@ -31,8 +31,8 @@ namespace levin {
 ///         module.training_step
 ///         on_before_backward, backward, on_after_backward
 ///         if the accumulation window is full (or the epoch ends), and the gradients are finite:
-///           on_before_optimizer_step, module.configure_gradient_clipping, optimizer step, schedules,
-///           on_before_zero_grad, zero_grad
+///           on_before_optimizer_step, module.configure_gradient_clipping, optimizer step,
+///           on_before_zero_grad, zero_grad, schedules
 ///         on_train_batch_end; the row of the step goes to the loggers
 ///         if validation is due: a validation
 ///       on_train_epoch_end (callbacks that run last excepted)

@@ -55,6 +55,11 @@ void ProgressBar::on_fit_start(const RunContext& /*run*/) {
 
 void ProgressBar::on_fit_end(const RunContext& /*run*/) { is_fitting_ = false; }
 
+// A fit that is resumed within an epoch has no start of it.
+void ProgressBar::on_train_start(const RunContext& run) {
+  if (run.state.batch_idx > 0) training_ = start_pass(run, epoch_label(run));
+}
+
 void ProgressBar::on_train_epoch_start(const RunContext& run) { training_ = start_pass(run, epoch_label(run)); }
 
 void ProgressBar::on_train_batch_end(const RunContext& run, const StepOutput& output, const Batch& /*batch*/) {

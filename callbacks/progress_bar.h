@@ -39,6 +39,7 @@ class ProgressBar final : public Callback {
 
   void on_fit_start(const RunContext& run) override;
   void on_fit_end(const RunContext& run) override;
+  void on_train_start(const RunContext& run) override;
   void on_train_epoch_start(const RunContext& run) override;
   void on_train_batch_end(const RunContext& run, const StepOutput& output, const Batch& batch) override;
   void on_train_epoch_end(const RunContext& run) override;

@@ -23,7 +23,7 @@ ThroughputMonitor::ThroughputMonitor(const Options& options, std::function<doubl
   now_s_ = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
 }
 
-void ThroughputMonitor::on_train_epoch_start(const RunContext& run) {
+void ThroughputMonitor::start_epoch(const RunContext& run) {
   resume();
   seconds_at_start_ = training_seconds();
   samples_at_start_ = run.state.num_samples;

@@ -33,7 +33,8 @@ class ThroughputMonitor final : public Callback {
   /// allowed.
   explicit ThroughputMonitor(const Options& options, std::function<double()> now_s = nullptr);
 
-  void on_train_epoch_start(const RunContext& run) override;
+  void on_train_start(const RunContext& run) override { start_epoch(run); }  // also of a fit resumed in an epoch
+  void on_train_epoch_start(const RunContext& run) override { start_epoch(run); }
   void on_train_batch_start(const RunContext& run, const Batch& batch) override;
   void on_train_batch_end(const RunContext& run, const StepOutput& output, const Batch& batch) override;
   void on_validation_start(const RunContext& run) override;
@@ -42,6 +43,7 @@ class ThroughputMonitor final : public Callback {
   void on_train_epoch_end(const RunContext& run) override;
 
  private:
+  void start_epoch(const RunContext& run);
   /// Where the training stood at the end of a micro-batch.
   struct Mark {
     double seconds;

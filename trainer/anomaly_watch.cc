@@ -35,7 +35,8 @@ bool is_finite(const variable_list& tensors) {
 /// Notes the name of the node that it hangs on if that node is the first to make a gradient that is not finite.
 class FiniteCheck final : public torch::autograd::FunctionPostHook {
  public:
-  FiniteCheck(std::string name, std::shared_ptr<std::string> first) : name_(std::move(name)), first_(std::move(first)) {}
+  FiniteCheck(std::string name, std::shared_ptr<std::string> first)
+      : name_(std::move(name)), first_(std::move(first)) {}
   variable_list operator()(const variable_list& outputs, const variable_list& inputs) override {
     if (first_->empty() && !is_finite(outputs) && is_finite(inputs)) *first_ = name_;
     return outputs;
@@ -72,7 +73,8 @@ void AnomalyWatch::check(const torch::nn::Module& module) const {
   if (names.empty() && first_operation_->empty()) return;
   throw ModelError(
       fmt::format("[detect_anomaly] epoch {}, batch {}, step {}: the gradient of {} is not finite{}.", state_.epoch,
-                  state_.batch_idx, state_.global_step, names.empty() ? "an intermediate value" : fmt::format("{}", fmt::join(names, ", ")),
+                  state_.batch_idx, state_.global_step,
+                  names.empty() ? "an intermediate value" : fmt::format("{}", fmt::join(names, ", ")),
                   first_operation_->empty() ? "" : fmt::format("; {} was the first to make it so", *first_operation_)));
 }
 

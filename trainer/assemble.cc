@@ -102,7 +102,9 @@ void check_parts(const TrainerOptions& options, const TrainerParts& parts) {
       std::any_of(parts.loggers.begin(), parts.loggers.end(), is_null)) {
     problems.emplace_back("a callback or logger is null");
   }
-  if (parts.scheduler && !parts.optimizer) problems.emplace_back("there is a scheduler, but no optimizer that it is for");
+  if (options.barebones && parts.profiler) problems.emplace_back("barebones goes without a profiler");
+  if (parts.scheduler && !parts.optimizer)
+    problems.emplace_back("there is a scheduler, but no optimizer that it is for");
   if (!problems.empty()) throw ConfigError(fmt::format("[Trainer] {}.", fmt::join(problems, "; ")));
 }
 

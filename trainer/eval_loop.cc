@@ -3,8 +3,11 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/InferenceMode.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "trainer/core/error.h"
 #include "trainer/hooks.h"
 #include "trainer/step_errors.h"
 #include "trainer/transfer.h"
@@ -141,6 +144,12 @@ RunContext EvalLoop::context() {
 }
 
 void EvalLoop::log(std::string_view name, double value, const LogOptions& options) {
+  if (is_reduced_) {
+    throw ConfigError(fmt::format(
+        "[Trainer] a callback logged \"{}\" at the end of a {} pass, whose metrics are reduced already. Log "
+        "in a hook of a batch, or in the one of the epoch's end.",
+        name, stage_name(stage_)));
+  }
   store_.log(name, value, options, options.weight.value_or(1.0));
 }
 
@@ -174,6 +183,7 @@ void EvalLoop::run_batches(std::optional<int64_t> max_batches) {
   state_ = run_.state;
   state_.batch_idx = 0;
   store_.reset_epoch();
+  is_reduced_ = false;
   predictions_.clear();
 
   StepContext outside(stage_, state_, nullptr);
@@ -194,6 +204,7 @@ void EvalLoop::run_batches(std::optional<int64_t> max_batches) {
 }
 
 Metrics EvalLoop::reduce_metrics() {
+  is_reduced_ = true;
   const Metrics metrics = store_.epoch_metrics(run_.parts.strategy->communicator());
   run_.metrics.set_all(metrics);
   Metrics row;

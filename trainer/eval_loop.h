@@ -70,6 +70,7 @@ class EvalLoop final : public TrainerControl {
   std::optional<int64_t> num_batches_;
   std::vector<Batch> predictions_;
   bool is_sanity_checking_ = false;
+  bool is_reduced_ = false;  // nothing can be logged any more
 };
 
 }  // namespace levin

@@ -53,7 +53,8 @@ StateDict surrounding_state(const Run& run) {
 void check_resumable(const StateDict& saved) {
   if (saved.contains("position.total_batches")) return;
   throw CheckpointError(
-      "it holds the weights only, so that a fit cannot go on from it. Load its weights into the model, or resume from a "
+      "it holds the weights only, so that a fit cannot go on from it. Load its weights into the model, or resume from "
+      "a "
       "checkpoint that was saved without save_weights_only.");
 }
 
@@ -85,8 +86,8 @@ void load_gradient_state(LightningModule& module, const StateDict& saved) {
     if (!saved.contains(name)) continue;
     const at::Tensor& value = saved.tensor(name);
     if (value.sizes() != parameter.sizes()) {
-      throw CheckpointError(fmt::format("the gradient of {} has shape {} in the checkpoint, the parameter has {}.", name,
-                                        fmt::join(value.sizes(), "x"), fmt::join(parameter.sizes(), "x")));
+      throw CheckpointError(fmt::format("the gradient of {} has shape {} in the checkpoint, the parameter has {}.",
+                                        name, fmt::join(value.sizes(), "x"), fmt::join(parameter.sizes(), "x")));
     }
     gradient = value.to(parameter.options(), /*non_blocking=*/false, /*copy=*/true);
   }

@@ -9,8 +9,8 @@ namespace levin {
 /// Name of the checkpoint that a fit leaves when SIGINT or SIGTERM ends it.
 inline constexpr char kInterruptedCheckpoint[] = "interrupted";
 
-/// What every checkpoint of a run keeps, also one with weights only: position, seed, metrics, hyper-parameters, and what
-/// the module adds in on_save_checkpoint.
+/// What every checkpoint of a run keeps, also one with weights only: position, seed, metrics, hyper-parameters, and
+/// what the module adds in on_save_checkpoint.
 StateDict common_state(const Run& run, LightningModule& module);
 /// Puts position, seed and metrics back.
 void load_common_state(Run& run, const StateDict& saved);

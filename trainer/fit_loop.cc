@@ -76,8 +76,8 @@ void FitLoop::end_by_error(const std::exception& error) {
 
 FitStatus FitLoop::end_by_signal(int signal) {
   const bool is_interrupt = signal == SIGINT;
-  run_.tell_error(
-      context_, InterruptedError(fmt::format("[Trainer] ended by {}.", is_interrupt ? "SIGINT" : "SIGTERM")));
+  run_.tell_error(context_,
+                  InterruptedError(fmt::format("[Trainer] ended by {}.", is_interrupt ? "SIGINT" : "SIGTERM")));
   const bool has_something = run_.folder && (run_.state.global_step > 0 || run_.folder->is_kept());
   if (run_.options.enable_checkpointing && has_something) {
     run_.folder->keep();
@@ -122,7 +122,8 @@ void FitLoop::run_epoch() {
   start_epoch();
   bool is_data_over = false;
   for (;;) {
-    const bool is_over = is_data_over || position_.is_epoch_cut || (num_batches_ && run_.state.batch_idx >= *num_batches_);
+    const bool is_over =
+        is_data_over || position_.is_epoch_cut || (num_batches_ && run_.state.batch_idx >= *num_batches_);
     if (is_validation_due(is_over)) validate();
     if (is_over || may_stop_in_epoch() || is_last_step_done()) {
       end_epoch(is_over);

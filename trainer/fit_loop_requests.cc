@@ -28,7 +28,8 @@ void FitLoop::skip_optimizer_step() { step_.skip(); }
 
 void FitLoop::set_accumulate_grad_batches(int64_t num_batches) {
   if (num_batches < 1) {
-    throw ConfigError(fmt::format("[Trainer] a window has at least one micro-batch, a callback asked for {}.", num_batches));
+    throw ConfigError(
+        fmt::format("[Trainer] a window has at least one micro-batch, a callback asked for {}.", num_batches));
   }
   position_.accumulate_grad_batches = num_batches;
 }

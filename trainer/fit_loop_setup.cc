@@ -77,10 +77,10 @@ void FitLoop::make_validation() {
   validation_.reset();
   context_.has_validation = data_.val() != nullptr && !run_.options.limit_val_batches.is_zero();
   if (!context_.has_validation) return;
-  validation_.emplace(run_, *this, module_, *data_.val(), Stage::kValidate,
-                      EvalSurroundings{.is_fitting = true,
-                                       .optimizers = &driver_.optimizers(),
-                                       .between_batches = [this] { check_signals(); }});
+  validation_.emplace(
+      run_, *this, module_, *data_.val(), Stage::kValidate,
+      EvalSurroundings{
+          .is_fitting = true, .optimizers = &driver_.optimizers(), .between_batches = [this] { check_signals(); }});
 }
 
 void FitLoop::reload_data() {

@@ -7,8 +7,8 @@
 
 namespace levin {
 
-/// Where a fit stands between two micro-batches, beside TrainerState: what a checkpoint needs so that a resumed fit does
-/// next what this one would have done.
+/// Where a fit stands between two micro-batches, beside TrainerState: what a checkpoint needs so that a resumed fit
+/// does next what this one would have done.
 struct FitPosition {
   int64_t total_batches = 0;     ///< Micro-batches done over all epochs.
   int64_t validated_batch = -1;  ///< Value of total_batches at the last validation.

@@ -16,11 +16,11 @@ StateDict hyperparameters_of_config(const ConfigValue& map) {
 
 ConfigValue config_of_hyperparameters(const StateDict& hyperparameters, const std::filesystem::path& folder) {
   if (hyperparameters.empty()) {
-    throw CheckpointError(
-        fmt::format("[load_from_checkpoint] {} keeps no hyper-parameters. Override LightningModule::hyperparameters() "
-                    "with to_hyperparameters(options), or make the model yourself and pass the folder to validate, test "
-                    "or predict.",
-                    folder.string()));
+    throw CheckpointError(fmt::format(
+        "[load_from_checkpoint] {} keeps no hyper-parameters. Override LightningModule::hyperparameters() "
+        "with to_hyperparameters(options), or make the model yourself and pass the folder to validate, test "
+        "or predict.",
+        folder.string()));
   }
   ConfigValue map = ConfigValue::of_map();
   for (const auto& [name, value] : hyperparameters) {

@@ -28,7 +28,9 @@ class Clipping final : public GradientClipping {
     }
   }
   void clip_norm(double max_norm) override { strategy_.clip_gradient_norm(parameters_of(optimizer_), max_norm); }
-  void clip_value(double max_value) override { clip_gradient_value(gradients_of(parameters_of(optimizer_)), max_value); }
+  void clip_value(double max_value) override {
+    clip_gradient_value(gradients_of(parameters_of(optimizer_)), max_value);
+  }
 
  private:
   const TrainerOptions& options_;
@@ -123,10 +125,10 @@ void OptimizerDriver::advance(size_t index, const Metrics& metrics) {
     if (value) {
       config.schedule->observe(*value);
     } else if (config.strict) {
-      throw ConfigError(
-          fmt::format("[Trainer] the schedule of optimizer {} monitors \"{}\", which was not logged. There are: {}. Log "
-                      "it before, or set strict to false.",
-                      index, config.monitor, metrics.names()));
+      throw ConfigError(fmt::format(
+          "[Trainer] the schedule of optimizer {} monitors \"{}\", which was not logged. There are: {}. Log "
+          "it before, or set strict to false.",
+          index, config.monitor, metrics.names()));
     }
   }
   apply(index);

@@ -49,7 +49,8 @@ std::vector<Candidate> candidates_of(const fs::path& run_dir, std::vector<std::s
 }
 
 [[noreturn]] void throw_damaged(const fs::path& run_dir, const std::vector<std::string>& damaged) {
-  throw CheckpointError(fmt::format("[Trainer] no checkpoint of {} is whole: {}", run_dir.string(), fmt::join(damaged, "; ")));
+  throw CheckpointError(
+      fmt::format("[Trainer] no checkpoint of {} is whole: {}", run_dir.string(), fmt::join(damaged, "; ")));
 }
 
 std::optional<ResumePoint> newest_of(const fs::path& run_dir) {
@@ -101,10 +102,10 @@ std::optional<ResumePoint> find_resume_point(const std::string& name, const fs::
     if (auto point = newest_of(run_dir)) return point;
   }
   if (name == "auto") return std::nullopt;
-  throw CheckpointError(
-      fmt::format("[Trainer] no run in {} has a checkpoint to resume from. Leave out --resume, use --resume auto to begin "
-                  "anew where there is none, or name a checkpoint folder.",
-                  (root / "runs" / experiment).lexically_normal().string()));
+  throw CheckpointError(fmt::format(
+      "[Trainer] no run in {} has a checkpoint to resume from. Leave out --resume, use --resume auto to begin "
+      "anew where there is none, or name a checkpoint folder.",
+      (root / "runs" / experiment).lexically_normal().string()));
 }
 
 }  // namespace levin

@@ -19,8 +19,8 @@ class StageScope {
 
   /// Calls teardown. Errors: what a hook throws.
   void tear_down();
-  /// Tells the callbacks and the data module, where the loop has not done so, and tears down. The error stays the one to
-  /// report: others are warned of.
+  /// Tells the callbacks and the data module, where the loop has not done so, and tears down. The error stays the one
+  /// to report: others are warned of.
   void fail(const std::exception& error) noexcept;
 
  private:

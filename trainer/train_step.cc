@@ -137,8 +137,8 @@ bool TrainStep::apply_step(size_t index) {
   bool is_finite = false;
   {
     const ProfileScope profile(run_.profiler, Section::kOptimizer);
-    is_finite = precision_.unscale_gradients(is_manual_ ? parameters_of(optimizer) : parameters_,
-                                             strategy_.communicator());
+    is_finite =
+        precision_.unscale_gradients(is_manual_ ? parameters_of(optimizer) : parameters_, strategy_.communicator());
   }
   is_skipped_ = false;
   if (is_finite) {

@@ -13,7 +13,7 @@
 namespace levin {
 
 /// One micro-batch and one optimizer step, flat: forward, backward with gradient synchronisation, unscale and finite
-/// check, clip, step, scaler update, schedules, zero_grad.
+/// check, clip, step, scaler update, zero_grad.
 class TrainStep final : public ManualOptimization {
  public:
   /// The references must outlive the step.

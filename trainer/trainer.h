@@ -42,8 +42,8 @@ class Trainer {
   /// resume: "" to begin anew, or the checkpoint to go on from, so that the run ends as if it had never been stopped:
   /// "last" (the newest whole checkpoint of the experiment's newest run that has one), "auto" (the same, or anew if
   /// there is none), "best", or a checkpoint folder. Weights, optimizers, schedules, position within the epoch, random
-  /// generators, callbacks and metrics are put back; the seed is that of the checkpoint. From the newest checkpoint of a
-  /// run, the fit goes on in its run folder; from an older one, in a new folder.
+  /// generators, callbacks and metrics are put back; the seed is that of the checkpoint. From the newest checkpoint of
+  /// a run, the fit goes on in its run folder; from an older one, in a new folder.
   ///
   /// SIGINT and SIGTERM end it at the next step border with a checkpoint (see FitStatus) unless handle_signals is off.
   FitResult fit(LightningModule& module, LightningDataModule& data, const std::string& resume = "");

@@ -171,7 +171,7 @@ TEST_F(CliBadInputTest, CudaWhereThereIsNone) {
 TEST_F(CliBadInputTest, ShapesThatDoNotFitTheModel) {
   const fs::path small = folder() / "small";
   write_data(small, 20);
-  expect_fit_error({"--data.dir", small}, kFailed,
+  expect_fit_error({"--data.dir", small, "--trainer.num_sanity_val_steps", "0"}, kFailed,
                    "[training_step] epoch 0, batch 0, step 0: mat1 and mat2 shapes cannot be multiplied (16x1600 and "
                    "3136x16). The batch is [float32 [16, 1, 20, 20], int64 [16]].");
 }

@@ -48,8 +48,8 @@ class CliResumeTest : public CliTest {
   CliResumeTest() { write_text(config(), kConfig); }
 
   std::vector<std::string> words(const fs::path& root, const std::string& resume) const {
-    std::vector<std::string> words = {"fit", "--config", config(), "--trainer.default_root_dir", root, "--data.dir",
-                                      data()};
+    std::vector<std::string> words = {"fit", "--config",   config(), "--trainer.default_root_dir",
+                                      root,  "--data.dir", data()};
     if (!resume.empty()) words.insert(words.end(), {"--resume", resume});
     return words;
   }
@@ -129,8 +129,7 @@ TEST_F(CliResumeTest, ARunThatIsKilledAgainAndAgainEndsAsOneThatWasNot) {
 TEST_F(CliResumeTest, SignalsEndARunWithACheckpoint) {
   setenv("OMP_NUM_THREADS", "1", 1);
   const Outcome expected = uninterrupted();
-  for (const auto& [signal, code, name] :
-       {std::tuple(SIGTERM, 143, "SIGTERM"), std::tuple(SIGINT, 130, "SIGINT")}) {
+  for (const auto& [signal, code, name] : {std::tuple(SIGTERM, 143, "SIGTERM"), std::tuple(SIGINT, 130, "SIGINT")}) {
     const fs::path root = folder() / name;
     const pid_t pid = start(words(root, ""));
     wait_for_checkpoint(pid, run_of(root));

@@ -29,7 +29,10 @@ class Expected {
   Expected& pass(const std::string& stage, int64_t num_batches) {
     both("on_" + stage + "_start").both("on_" + stage + "_epoch_start");
     for (int64_t i = 0; i < num_batches; ++i) {
-      transfer().both("on_" + stage + "_batch_start").add("module." + stage + "_step").both("on_" + stage + "_batch_end");
+      transfer()
+          .both("on_" + stage + "_batch_start")
+          .add("module." + stage + "_step")
+          .both("on_" + stage + "_batch_end");
     }
     return both("on_" + stage + "_epoch_end").both("on_" + stage + "_end");
   }
@@ -43,8 +46,11 @@ class Expected {
     return both("on_before_optimizer_step").add("module.configure_gradient_clipping").both("on_before_zero_grad");
   }
   Expected& start_fit() {
-    return set_up().add("module.configure_optimizers").add("data.train_dataloader").add("data.val_dataloader").both(
-        "on_fit_start");
+    return set_up()
+        .add("module.configure_optimizers")
+        .add("data.train_dataloader")
+        .add("data.val_dataloader")
+        .both("on_fit_start");
   }
   Expected& end_fit() { return both("on_train_end").both("on_fit_end").tear_down(); }
   const Calls& calls() const { return calls_; }
@@ -66,8 +72,9 @@ class HookOrderTest : public testing::Test {
 };
 
 TEST_F(HookOrderTest, AFitWithSanityCheckAccumulationAndValidation) {
-  Trainer trainer(quiet({.max_epochs = 2, .limit_val_batches = 3, .num_sanity_val_steps = 1, .accumulate_grad_batches = 2}),
-                  parts());
+  Trainer trainer(
+      quiet({.max_epochs = 2, .limit_val_batches = 3, .num_sanity_val_steps = 1, .accumulate_grad_batches = 2}),
+      parts());
   trainer.fit(model_, data_);
 
   Expected expected;

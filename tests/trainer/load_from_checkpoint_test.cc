@@ -39,7 +39,7 @@ struct WithOptions final : TinyModel {
 };
 
 struct WithState final : TinyModel {
-  explicit WithState(int64_t w) : width(w) { register_parameter("extra", torch::zeros({width})); }
+  explicit WithState(int64_t size) : width(size) { register_parameter("extra", torch::zeros({width})); }
   explicit WithState(const StateDict& hyperparameters) : WithState(hyperparameters.integer("width")) {}
   StateDict hyperparameters() const override {
     StateDict state;

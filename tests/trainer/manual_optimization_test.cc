@@ -61,8 +61,7 @@ TEST(ManualOptimizationTest, TwoOptimizersTakeTurns) {
   const double g = model.generator->weight.item<double>();
   const double gb = model.generator->bias.item<double>();
   const double d = model.discriminator->weight.item<double>();
-  const FitResult result =
-      Trainer(quiet({.max_epochs = 1, .limit_train_batches = 1})).fit(model, data);
+  const FitResult result = Trainer(quiet({.max_epochs = 1, .limit_train_batches = 1})).fit(model, data);
   EXPECT_EQ(result.num_steps, 2);
   EXPECT_NEAR(model.generator->weight.item<double>(), g + 0.1 * d, 1e-6);
   const double fake = g + 0.1 * d + gb + 0.1 * d;
@@ -135,8 +134,7 @@ TEST(ManualOptimizationTest, LbfgsEvaluatesItsWindowAgain) {
   for (const int64_t batch_size : {4, 2, 1}) {
     Model model;
     TinyData data(4, batch_size);
-    const FitResult result =
-        Trainer(quiet({.max_epochs = 1, .accumulate_grad_batches = 4})).fit(model, data);
+    const FitResult result = Trainer(quiet({.max_epochs = 1, .accumulate_grad_batches = 4})).fit(model, data);
     EXPECT_EQ(result.num_steps, 1);
     EXPECT_NEAR(model.weight(), 2.0, 1e-3) << batch_size;
     EXPECT_GT(model.num_training_steps, 4 / batch_size) << batch_size;

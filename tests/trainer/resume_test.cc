@@ -45,7 +45,8 @@ struct Model final : LightningModule {
     ctx.log("val_loss", at::mse_loss(batch[0].tensor().matmul(w).sum(1, true), batch[1].tensor()) + at::rand({}));
   }
   Optimizers configure_optimizers() override {
-    return {std::make_unique<AdamW>(parameters(), AdamWOptions{.lr = 0.05}), std::make_shared<CosineAnnealingLR>(CosineAnnealingLR::Options{})};
+    return {std::make_unique<AdamW>(parameters(), AdamWOptions{.lr = 0.05}),
+            std::make_shared<CosineAnnealingLR>(CosineAnnealingLR::Options{})};
   }
   at::Tensor w;
   at::Tensor seen;

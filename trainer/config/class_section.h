@@ -6,9 +6,9 @@
 #include <string>
 
 #include "trainer/config/class_table.h"
-#include "trainer/core/nearest_name.h"
 #include "trainer/config/option_reader.h"
 #include "trainer/config/option_writer.h"
+#include "trainer/core/nearest_name.h"
 
 namespace levin {
 

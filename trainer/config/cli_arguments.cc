@@ -20,10 +20,10 @@ po::options_description make_options() {
       ("config,c", po::value<std::vector<std::string>>()->composing(),
        "YAML file; later files override earlier ones")  //
       ("checkpoint", po::value<std::string>(),
-       "validate, test, predict: a checkpoint folder, or \"best\" (default) or \"last\" of the newest run")          //
+       "validate, test, predict: a checkpoint folder, or \"best\" (default) or \"last\" of the newest run")  //
       ("resume", po::value<std::string>(),
        "fit: go on from \"last\", the newest checkpoint; \"auto\", the same or anew if there is none; \"best\"; or a "
-       "checkpoint folder")  //
+       "checkpoint folder")                                                                                          //
       ("output,o", po::value<std::string>(), "predict: file to write, .safetensors or .csv; report: file to write")  //
       ("help,h", "show every key with its default")                                                                  //
       ("version", "show the version");

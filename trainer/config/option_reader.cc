@@ -7,8 +7,8 @@
 #include <charconv>
 #include <limits>
 
-#include "trainer/core/nearest_name.h"
 #include "trainer/core/error.h"
+#include "trainer/core/nearest_name.h"
 
 namespace levin {
 namespace {

@@ -30,10 +30,10 @@ inline OptionRule between(double minimum, double maximum) { return {.minimum = m
 inline OptionRule one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 
 /// A field of an options struct. Its type decides what YAML may say. The rule of a map {0: 8, 4: 2} is for its values.
-using OptionTarget =
-    std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, BatchLimit*, ValidationInterval*, std::optional<int64_t>*,
-                 std::optional<uint64_t>*, std::optional<double>*, std::optional<std::string>*, std::vector<int64_t>*,
-                 std::vector<double>*, std::vector<std::string>*, std::map<int64_t, int64_t>*, std::optional<bool>*>;
+using OptionTarget = std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, BatchLimit*, ValidationInterval*,
+                                  std::optional<int64_t>*, std::optional<uint64_t>*, std::optional<double>*,
+                                  std::optional<std::string>*, std::vector<int64_t>*, std::vector<double>*,
+                                  std::vector<std::string>*, std::map<int64_t, int64_t>*, std::optional<bool>*>;
 
 /// Visits the fields of an options struct. One description of the fields serves reading from YAML, checking, `--help`,
 /// and saving the effective configuration. An options struct has a default on every field and one method:
@@ -50,8 +50,8 @@ class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
 
-  /// T: bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, an optional of a number or string, or a vector of
-  /// int64_t, double or std::string.
+  /// T: bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, an optional of a number or
+  /// string, or a vector of int64_t, double or std::string.
   template <class T>
   void field(std::string_view name, T& value, std::string_view help, const OptionRule& rule = {}) {
     static_assert(
