@@ -7,7 +7,7 @@
 #include <torch/optim/sgd.h>
 
 #include "trainer/core/error.h"
-#include "trainer/optim/group_options.h"
+#include "trainer/core/group_options.h"
 
 namespace levin {
 namespace {

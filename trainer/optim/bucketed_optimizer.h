@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/optim/group_options.h"
+#include "trainer/core/group_options.h"
 
 namespace levin {
 
