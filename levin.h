@@ -7,6 +7,7 @@
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/freezing.h"
 #include "callbacks/gradient_norm_monitor.h"
+#include "callbacks/learning_rate_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/json_lines_logger.h"
 #include "callbacks/loggers/logger.h"

@@ -211,7 +211,9 @@ TEST(RunConfigTest, BuiltInClassesAreThere) {
     EXPECT_NE(registry.optimizers.find(name), nullptr) << name;
   }
   EXPECT_NE(registry.schedulers.find("OneCycleLR"), nullptr);
-  EXPECT_NE(registry.callbacks.find("ModelCheckpoint"), nullptr);
+  for (const char* callback : {"LearningRateMonitor", "ModelCheckpoint"}) {
+    EXPECT_NE(registry.callbacks.find(callback), nullptr) << callback;
+  }
   for (const char* logger : {"CSVLogger", "JSONLinesLogger", "TensorBoardLogger"}) {
     EXPECT_NE(registry.loggers.find(logger), nullptr) << logger;
   }
