@@ -6,6 +6,7 @@
 #include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/freezing.h"
+#include "callbacks/gradient_accumulation_scheduler.h"
 #include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/learning_rate_monitor.h"
 #include "callbacks/loggers/csv_logger.h"

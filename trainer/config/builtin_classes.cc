@@ -5,6 +5,7 @@
 
 #include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"
+#include "callbacks/gradient_accumulation_scheduler.h"
 #include "callbacks/gradient_norm_monitor.h"
 #include "callbacks/learning_rate_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
@@ -107,6 +108,7 @@ void add_builtin_classes(Registry& registry) {
 
   registry.callbacks.add<EarlyStopping>("EarlyStopping");
   registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
+  registry.callbacks.add<GradientAccumulationScheduler>("GradientAccumulationScheduler");
   registry.callbacks.add<GradientNormMonitor>("GradientNormMonitor");
   registry.callbacks.add<LearningRateMonitor>("LearningRateMonitor");
   registry.callbacks.add<LossGuard>("LossGuard");
