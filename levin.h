@@ -21,6 +21,7 @@
 #include "callbacks/progress_bar.h"
 #include "callbacks/stochastic_weight_averaging.h"
 #include "callbacks/throughput_monitor.h"
+#include "callbacks/timer.h"
 #include "callbacks/weight_averaging.h"
 #include "strategies/single_device.h"
 #include "strategies/strategy.h"

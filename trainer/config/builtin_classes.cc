@@ -17,6 +17,7 @@
 #include "callbacks/progress_bar.h"
 #include "callbacks/stochastic_weight_averaging.h"
 #include "callbacks/throughput_monitor.h"
+#include "callbacks/timer.h"
 #include "trainer/config/registry.h"
 #include "trainer/config/scheduler_section.h"
 #include "trainer/optim/adafactor.h"
@@ -117,6 +118,7 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<ProgressBar>("ProgressBar");
   registry.callbacks.add<StochasticWeightAveraging>("StochasticWeightAveraging");
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");
+  registry.callbacks.add<Timer>("Timer");
 
   registry.loggers.add<CSVLogger>("CSVLogger");
   registry.loggers.add<JSONLinesLogger>("JSONLinesLogger");
