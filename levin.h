@@ -8,6 +8,7 @@
 #include "callbacks/freezing.h"
 #include "callbacks/gradient_accumulation_scheduler.h"
 #include "callbacks/gradient_norm_monitor.h"
+#include "callbacks/lambda_callback.h"
 #include "callbacks/learning_rate_monitor.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/json_lines_logger.h"
