@@ -86,7 +86,8 @@ TEST_F(LoadFromCheckpointTest, TheModelReadsThemItself) {
 
 TEST_F(LoadFromCheckpointTest, WithoutArgumentsNothingIsNeeded) {
   TinyModel model;
-  EXPECT_EQ(load_from_checkpoint<TinyModel>(fit(model))->weight(), model.weight());
+  const auto folder = fit(model);
+  EXPECT_EQ(load_from_checkpoint<TinyModel>(folder)->weight(), model.weight());
 }
 
 TEST_F(LoadFromCheckpointTest, WhatIsMissingIsNamed) {
