@@ -1,0 +1,148 @@
+// Callbacks whose effect depends on when the loop calls them, in whole fits.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "callbacks/gradient_accumulation_scheduler.h"
+#include "callbacks/lambda_callback.h"
+#include "callbacks/learning_rate_monitor.h"
+#include "callbacks/timer.h"
+#include "tests/callbacks/fake_run.h"
+#include "tests/trainer/recording.h"
+#include "tests/trainer/tiny_model.h"
+#include "trainer/optim/schedules/step_lr.h"
+#include "trainer/trainer.h"
+
+namespace levin {
+namespace {
+
+using testing::ElementsAre;
+
+// The rate halves with each step of the schedule, from 1.
+struct HalvingModel : TinyModel {
+  explicit HalvingModel(ScheduleInterval schedule_interval) : interval(schedule_interval) {
+    step = [](TinyModel& m, const Batch& /*batch*/, StepContext& /*ctx*/) { return m.w.sum(); };
+  }
+  Optimizers configure_optimizers() override {
+    const auto schedule = std::make_shared<StepLR>(StepLR::Options{.step_size = 1, .gamma = 0.5});
+    return {std::make_unique<torch::optim::SGD>(parameters(), 1.0), {.schedule = schedule, .interval = interval}};
+  }
+  ScheduleInterval interval;
+};
+
+std::vector<std::pair<int64_t, double>> rates_of(const RecordingLogger& logger) {
+  std::vector<std::pair<int64_t, double>> rates;
+  for (const RecordingLogger::Row& row : logger.rows) {
+    if (const auto rate = row.metrics.find("lr-SGD")) rates.emplace_back(row.step, *rate);
+  }
+  return rates;
+}
+
+class LearningRateInFitTest : public testing::Test {
+ protected:
+  // (step, rate) of the rows, one for each step.
+  std::vector<std::pair<int64_t, double>> fit(HalvingModel& model, TinyData& data, TrainerOptions options) const {
+    options = quiet(options);
+    options.logger = true;
+    options.log_every_n_steps = 1;
+    options.enable_report = false;
+    options.default_root_dir = folder_.path;
+    const auto logger = std::make_shared<RecordingLogger>();
+    Trainer(options, {.callbacks = {std::make_shared<LearningRateMonitor>()}, .loggers = {logger}}).fit(model, data);
+    return rates_of(*logger);
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(LearningRateInFitTest, RowOfAStepHasTheRateThatMadeIt) {
+  HalvingModel model(ScheduleInterval::kStep);
+  TinyData data(8, 1);
+  EXPECT_THAT(fit(model, data, {.max_epochs = 1, .accumulate_grad_batches = 2}),
+              ElementsAre(std::pair(0, 1.0), std::pair(1, 0.5), std::pair(2, 0.25), std::pair(3, 0.125)));
+  EXPECT_EQ(model.weight(), -1.875);  // the sum of the rates
+}
+
+TEST_F(LearningRateInFitTest, RowOfAnEpochHasTheRateOfTheEpoch) {
+  HalvingModel model(ScheduleInterval::kEpoch);
+  TinyData data(3, 1);
+  EXPECT_THAT(fit(model, data, {.max_epochs = 2}), ElementsAre(std::pair(2, 1.0), std::pair(5, 0.5)));
+}
+
+// Micro-batches done at the end of each optimizer step.
+struct StepBorders {
+  std::shared_ptr<Callback> callback() {
+    return std::make_shared<LambdaCallback>(LambdaCallback::Hooks{
+        .on_train_batch_end =
+            [this](const RunContext& run, const StepOutput&, const Batch&) {
+              ++num_batches;
+              if (run.state.global_step > static_cast<int64_t>(borders.size())) borders.push_back(num_batches);
+            },
+    });
+  }
+  int64_t num_batches = 0;
+  std::vector<int64_t> borders;
+};
+
+TEST(CallbacksInFitTest, AccumulationFollowsTheEpochs) {
+  StepBorders steps;
+  TinyModel model;
+  TinyData data(4, 1);
+  const GradientAccumulationScheduler::Options options = {.scheduling = {{0, 4}, {1, 2}, {2, 1}}};
+  Trainer(quiet({.max_epochs = 3}),
+          {.callbacks = {std::make_shared<GradientAccumulationScheduler>(options), steps.callback()}})
+      .fit(model, data);
+  EXPECT_THAT(steps.borders, ElementsAre(4, 6, 8, 9, 10, 11, 12));
+}
+
+TEST(CallbacksInFitTest, AccumulationFollowsTheStepsWithinAnEpoch) {
+  StepBorders steps;
+  TinyModel model;
+  TinyData data(10, 1);
+  const GradientAccumulationScheduler::Options options = {.by_step = {{1, 2}, {2, 4}, {3, 3}}};
+  Trainer(quiet({.max_epochs = 1}),
+          {.callbacks = {std::make_shared<GradientAccumulationScheduler>(options), steps.callback()}})
+      .fit(model, data);
+  EXPECT_THAT(steps.borders, ElementsAre(1, 3, 7, 10));
+}
+
+// A clock that goes on by a second with each batch. A checkpoint is saved after 4 of them.
+struct BatchClock {
+  std::shared_ptr<Timer> timer(const std::string& duration) {
+    return std::make_shared<Timer>(Timer::Options{.duration = duration}, [this] { return now; });
+  }
+  FitResult fit(const TrainerOptions& options, const std::shared_ptr<Timer>& timer, const std::string& resume) {
+    const auto tick = std::make_shared<LambdaCallback>(LambdaCallback::Hooks{
+        .on_train_batch_start = [this](const RunContext&, const Batch&) { now += 1.0; },
+        .on_train_batch_end =
+            [](const RunContext& run, const StepOutput&, const Batch&) {
+              if (run.state.global_step == 4) run.control.save_checkpoint(run.run_dir / "checkpoints" / "four");
+            },
+    });
+    TinyModel model;
+    TinyData data(3, 1);
+    return Trainer(options, {.callbacks = {tick, timer}}).fit(model, data, resume);
+  }
+  double now = 0.0;
+};
+
+TEST(CallbacksInFitTest, TimeIsLimitedOverAllPartsOfARun) {
+  const TemporaryFolder folder;
+  TrainerOptions options = quiet({.max_epochs = 100});
+  options.enable_checkpointing = true;
+  options.enable_report = false;
+  options.default_root_dir = folder.path;
+  BatchClock clock;
+  const FitResult first = clock.fit(options, clock.timer("6s"), "");
+  EXPECT_EQ(first.status, FitStatus::kStoppedEarly);
+  EXPECT_EQ(first.num_steps, 6);
+  const std::string resume = (first.run_dir / "checkpoints" / "four").string();
+  const auto timer = clock.timer("9s");
+  EXPECT_EQ(clock.fit(options, timer, resume).num_steps, 9);
+  EXPECT_EQ(timer->time_elapsed().count(), 9.0);
+  EXPECT_EQ(clock.fit(options, clock.timer("3s"), resume).num_steps, 4);  // it is over already
+}
+
+}  // namespace
+}  // namespace levin
