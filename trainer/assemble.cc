@@ -9,6 +9,7 @@
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
+#include "callbacks/profiler/memory_profiler.h"
 #include "callbacks/profiler/profiler_list.h"
 #include "callbacks/profiler/simple_profiler.h"
 #include "callbacks/profiler/trace_profiler.h"
@@ -72,6 +73,7 @@ void remove_unwanted(const TrainerOptions& options, TrainerParts& parts) {
 
 std::shared_ptr<Profiler> make_profiler(const std::string& name) {
   if (name == "simple") return std::make_shared<SimpleProfiler>();
+  if (name == "memory") return std::make_shared<MemoryProfiler>();
   if (name == "trace") return std::make_shared<TraceProfiler>();
   throw InternalError(fmt::format("[assemble] no profiler \"{}\".", name));
 }

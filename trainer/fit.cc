@@ -141,6 +141,14 @@ std::shared_ptr<Profiler> make_profilers(const Run& run, const std::shared_ptr<S
   return std::make_shared<ProfilerList>(std::move(all));
 }
 
+void note_failure(Run& run, const std::exception& error) {
+  try {
+    end_record(run, RunStatus::kFailed, error.what());
+  } catch (const std::exception& second) {  // the first error is the one to report
+    TORCH_WARN("While the run ended because of an error: ", second.what());
+  }
+}
+
 FitResult train(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data,
                 const std::optional<ResumePoint>& point) {
   const auto times = std::make_shared<SectionTimes>();
@@ -160,7 +168,7 @@ FitResult train(Run& run, LightningModule& module, Optimizers& optimizers, FitDa
     run.record.time_split = time_split(*times);
     end_record(run, run_status(status), "");
   } catch (const std::exception& error) {
-    end_record(run, RunStatus::kFailed, error.what());
+    note_failure(run, error);
     throw;
   }
   FitResult result = make_result(run, status);

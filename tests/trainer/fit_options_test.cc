@@ -261,6 +261,8 @@ TEST(FitOptionsTest, ProfilersReport) {
   options.profiler = "simple";
   EXPECT_THAT(Trainer(options).fit(model, data).profile,
               AllOf(HasSubstr("forward"), HasSubstr("backward"), HasSubstr("optimizer"), HasSubstr("validation")));
+  options.profiler = "memory";
+  EXPECT_THAT(Trainer(options).fit(model, data).profile, AllOf(HasSubstr("cpu"), HasSubstr("forward")));
   options.profiler.clear();
   EXPECT_EQ(Trainer(options).fit(model, data).profile, "");
 }

@@ -65,7 +65,7 @@ void TrainerOptions::visit_execution(OptionVisitor& visitor) {
   visitor.field("benchmark", benchmark, "let cuDNN choose algorithms by trial");
   visitor.field("detect_anomaly", detect_anomaly, "name the operation of the first gradient that is not finite; slow");
   visitor.field("inference_mode", inference_mode, "validate, test and predict in inference mode");
-  visitor.field("profiler", profiler, "where the time goes", one_of({"", "simple", "trace"}));
+  visitor.field("profiler", profiler, "where the time goes", one_of({"", "simple", "trace", "memory"}));
   visitor.field("barebones", barebones, "nothing but the loop");
 }
 
