@@ -23,6 +23,28 @@ ThroughputMonitor::ThroughputMonitor(const Options& options, std::function<doubl
   now_s_ = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
 }
 
+void ThroughputMonitor::on_train_start(const RunContext& run) {
+  start_epoch(run);
+  const bool is_within_epoch = run.state.batch_idx > 0 && resumed_samples_at_start_ >= 0;
+  if (is_within_epoch) {
+    seconds_at_start_ -= resumed_seconds_;
+    samples_at_start_ = resumed_samples_at_start_;
+  }
+  resumed_samples_at_start_ = -1;
+}
+
+StateDict ThroughputMonitor::state() const {
+  StateDict state;
+  state.set("epoch_seconds", training_seconds() - seconds_at_start_);
+  state.set("samples_at_start", samples_at_start_);
+  return state;
+}
+
+void ThroughputMonitor::load_state(const StateDict& state) {
+  resumed_seconds_ = state.real("epoch_seconds");
+  resumed_samples_at_start_ = state.integer("samples_at_start");
+}
+
 void ThroughputMonitor::start_epoch(const RunContext& run) {
   resume();
   seconds_at_start_ = training_seconds();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <string>
 
 #include "callbacks/callback.h"
 #include "trainer/core/option_visitor.h"
@@ -33,7 +34,7 @@ class ThroughputMonitor final : public Callback {
   /// allowed.
   explicit ThroughputMonitor(const Options& options, std::function<double()> now_s = nullptr);
 
-  void on_train_start(const RunContext& run) override { start_epoch(run); }  // also of a fit resumed in an epoch
+  void on_train_start(const RunContext& run) override;
   void on_train_epoch_start(const RunContext& run) override { start_epoch(run); }
   void on_train_batch_start(const RunContext& run, const Batch& batch) override;
   void on_train_batch_end(const RunContext& run, const StepOutput& output, const Batch& batch) override;
@@ -41,6 +42,11 @@ class ThroughputMonitor final : public Callback {
   void on_validation_end(const RunContext& run) override;
   void on_save_checkpoint(const RunContext& run, StateDict& model) override;
   void on_train_epoch_end(const RunContext& run) override;
+
+  std::string state_key() const override { return "ThroughputMonitor"; }
+  /// How far the epoch was, so that its figures stay right if the run is resumed within it.
+  StateDict state() const override;
+  void load_state(const StateDict& state) override;
 
  private:
   void start_epoch(const RunContext& run);
@@ -64,6 +70,8 @@ class ThroughputMonitor final : public Callback {
   std::deque<Mark> marks_;
   double seconds_at_start_ = 0.0;  // of the epoch
   int64_t samples_at_start_ = 0;
+  double resumed_seconds_ = 0.0;  // of the epoch, before the resume
+  int64_t resumed_samples_at_start_ = -1;
 };
 
 }  // namespace levin

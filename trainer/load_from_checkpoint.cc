@@ -10,7 +10,11 @@ namespace levin::internal {
 
 StateDict hyperparameters_of_config(const ConfigValue& map) {
   StateDict state;
-  for (const auto& entry : map.entries) state.set(entry.key, to_yaml(entry.value));
+  for (const auto& entry : map.entries) {
+    std::string text = to_yaml(entry.value);
+    if (text.ends_with('\n')) text.pop_back();
+    state.set(entry.key, std::move(text));
+  }
   return state;
 }
 

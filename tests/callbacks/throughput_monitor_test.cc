@@ -56,6 +56,23 @@ TEST_F(ThroughputMonitorTest, ValidationsAndCheckpointsDoNotCount) {
   EXPECT_DOUBLE_EQ(*run.control.logged.find("samples_per_second"), 4.0);
 }
 
+TEST_F(ThroughputMonitorTest, AnEpochGoesOnAfterAResume) {
+  ThroughputMonitor monitor = make();
+  run.state.num_samples = 100;
+  monitor.on_train_epoch_start(train());
+  step(monitor, 2.0, 6);
+  const StateDict state = monitor.state();
+  now += 1000.0;
+  ThroughputMonitor resumed = make();
+  resumed.load_state(state);
+  run.state.batch_idx = 1;
+  resumed.on_train_start(train());
+  step(resumed, 1.0, 6);
+  resumed.on_train_epoch_end(train());
+  EXPECT_DOUBLE_EQ(*run.control.logged.find("epoch_seconds"), 3.0);
+  EXPECT_DOUBLE_EQ(*run.control.logged.find("samples_per_second"), 4.0);
+}
+
 TEST_F(ThroughputMonitorTest, NothingIsLoggedBetweenLoggingSteps) {
   run.is_logging_step = false;
   ThroughputMonitor monitor = make();
