@@ -59,9 +59,8 @@ void FitLoop::flush_saves() {
   for (const PendingSave& save : std::exchange(pending_saves_, {})) {
     const ProfileScope profile(run_.profiler, Section::kCheckpoint);
     run_.flush_loggers();
-    if (strategy_.communicator().rank() == 0) {
-      writer_.submit(save.path, checkpoint(save.options.weights_only), save.options);
-    }
+    Checkpoint state = checkpoint(save.options.weights_only);  // collective
+    if (strategy_.communicator().rank() == 0) writer_.submit(save.path, std::move(state), save.options);
     strategy_.communicator().barrier();
   }
 }
