@@ -75,7 +75,7 @@ struct TrainerOptions {
   bool detect_anomaly = false;
   /// validate, test and predict on their own run in inference mode; false: without gradients only.
   bool inference_mode = true;
-  /// "" (none), "simple" or "trace": see docs/profiling.md.
+  /// "" (none), "simple", "trace" or "memory": see docs/profiling.md.
   std::string profiler = {};
   /// Nothing but the loop: no checkpoints, loggers, progress bar, summary, sanity check or report.
   bool barebones = false;
