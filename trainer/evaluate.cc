@@ -5,8 +5,8 @@
 #include "trainer/backend_scope.h"
 #include "trainer/core/error.h"
 #include "trainer/eval_loop.h"
-#include "trainer/fit.h"
 #include "trainer/fit_checkpoint.h"
+#include "trainer/fit_parts.h"
 #include "trainer/refusing_control.h"
 #include "trainer/stage_scope.h"
 

@@ -2,18 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <unordered_set>
+#include <csignal>
 
 #include "callbacks/profiler/profiler_list.h"
 #include "callbacks/profiler/section_times.h"
 #include "trainer/backend_scope.h"
 #include "trainer/core/error.h"
-#include "trainer/core/named_parameters.h"
 #include "trainer/fit_checkpoint.h"
 #include "trainer/fit_loop.h"
+#include "trainer/fit_parts.h"
 #include "trainer/resume_point.h"
 #include "trainer/run_recorder.h"
 #include "trainer/stage_scope.h"
+#include "trainer/tune.h"
+#include "trainer/tuner/tuner_report.h"
 
 namespace levin {
 namespace {
@@ -45,37 +47,6 @@ class ProfilerScope {
   std::shared_ptr<Profiler> profiler_;
 };
 
-/// A tied tensor stands in parameters() once for each name, and must not be stepped once for each.
-void drop_repeated_parameters(Optimizers& optimizers) {
-  for (size_t i = 0; i < optimizers.size(); ++i) {
-    std::unordered_set<const c10::TensorImpl*> seen;
-    for (auto& group : optimizers[i].param_groups()) {
-      std::erase_if(group.params(),
-                    [&](const at::Tensor& tensor) { return !seen.insert(tensor.unsafeGetTensorImpl()).second; });
-    }
-  }
-}
-
-Optimizers make_optimizers(const Run& run, LightningModule& module) {
-  Optimizers optimizers =
-      run.parts.optimizer ? run.parts.optimizer(named_parameters(module)) : module.configure_optimizers();
-  drop_repeated_parameters(optimizers);
-  if (run.parts.scheduler == nullptr) return optimizers;
-  for (size_t i = 0; i < optimizers.size(); ++i) {
-    ScheduleConfig config = run.parts.scheduler();
-    check_schedule(config);
-    optimizers.schedule(i) = std::move(config);
-  }
-  return optimizers;
-}
-
-FitData make_data(Run& run, const FitSource& source) {
-  if (run.data != nullptr) return {*run.data, [&run](DataLoader& loader) { attach_loader(run, loader); }};
-  attach_loader(run, *source.train);
-  if (source.val != nullptr) attach_loader(run, *source.val);
-  return {*source.train, source.val};
-}
-
 std::vector<TimeSection> time_split(const SectionTimes& times) {
   std::vector<TimeSection> split;
   for (const SectionTime& time : times.times()) {
@@ -99,6 +70,7 @@ void load_before_optimizers(Run& run, LightningModule& module, const ResumePoint
   load_common_state(run, saved);
   load_model(point.checkpoint, *run.parts.strategy, module);
   if (run.data != nullptr) {
+    if (run.batch_size) run.data->set_batch_size(*run.batch_size);
     const StateDict state = saved.under("data.");
     if (!state.empty()) run.data->load_state(state);
   }
@@ -149,6 +121,17 @@ void note_failure(Run& run, const std::exception& error) {
   }
 }
 
+void note_micro_batches(Run& run, int64_t limit) {
+  if (limit == 0) return;
+  constexpr char kTitle[] = "Automatic micro-batching";
+  std::erase_if(run.record.sections, [&](const ReportSection& section) { return section.title == kTitle; });
+  run.record.sections.push_back(
+      {.title = kTitle,
+       .text = fmt::format("A whole batch does not fit into memory: its gradients are accumulated over parts of at "
+                           "most {} samples, with the same result.",
+                           limit)});
+}
+
 FitResult train(Run& run, LightningModule& module, Optimizers& optimizers, FitData& data,
                 const std::optional<ResumePoint>& point) {
   const auto times = std::make_shared<SectionTimes>();
@@ -165,6 +148,7 @@ FitResult train(Run& run, LightningModule& module, Optimizers& optimizers, FitDa
       profiler.stop();
       profile = profiler.report();
     }
+    note_micro_batches(run, loop.micro_batch_limit());
     run.record.time_split = time_split(*times);
     end_record(run, run_status(status), "");
   } catch (const std::exception& error) {
@@ -172,8 +156,20 @@ FitResult train(Run& run, LightningModule& module, Optimizers& optimizers, FitDa
     throw;
   }
   FitResult result = make_result(run, status);
+  result.micro_batch_size = loop.micro_batch_limit();
   result.profile = std::move(profile);
   return result;
+}
+
+TunerResult tune_before_fit(Run& run, LightningModule& module, const FitSource& source) {
+  if (run.options.fast_dev_run > 0) return {};
+  return tune(run, module, source, run.parts.tuner);
+}
+
+FitStatus status_of(int signal) { return signal == SIGINT ? FitStatus::kInterrupted : FitStatus::kTerminated; }
+
+void note_findings(Run& run, const TunerResult& tuned) {
+  for (ReportSection& section : report_sections(tuned)) run.record.sections.push_back(std::move(section));
 }
 
 FitResult fit_in_stage(Run& run, LightningModule& module, const FitSource& source, const std::string& resume) {
@@ -185,9 +181,15 @@ FitResult fit_in_stage(Run& run, LightningModule& module, const FitSource& sourc
   }
   try {
     if (point) load_before_optimizers(run, module, *point);
+    const TunerResult tuned = point ? TunerResult{} : tune_before_fit(run, module, source);
+    if (tuned.signal != 0) return make_result(run, status_of(tuned.signal));
     Optimizers optimizers = make_optimizers(run, module);
+    if (tuned.learning_rate && tuned.learning_rate->suggestion) {
+      set_learning_rate(optimizers, *tuned.learning_rate->suggestion);
+    }
     FitData data = make_data(run, source);
     open_run_folder(run, module, point);
+    note_findings(run, tuned);
     FitResult result = train(run, module, optimizers, data, point);
     run.discard_unkept_folder();  // a fit without a step has nothing to keep
     result.run_dir = run.folder_path();
@@ -199,14 +201,6 @@ FitResult fit_in_stage(Run& run, LightningModule& module, const FitSource& sourc
 }
 
 }  // namespace
-
-void attach_loader(const Run& run, DataLoader& loader) {
-  Communicator& communicator = run.parts.strategy->communicator();
-  loader.attach({.seed = run.seed,
-                 .rank = communicator.rank(),
-                 .world_size = communicator.world_size(),
-                 .is_in_order = !run.options.overfit_batches.is_zero()});
-}
 
 FitResult run_fit(Run& run, LightningModule& module, const FitSource& source, const std::string& resume) {
   const BackendScope backend(run.options);

@@ -22,6 +22,7 @@ StateDict common_state(const Run& run, LightningModule& module) {
   state.set("global_step", run.state.global_step);
   state.set("num_samples", run.state.num_samples);
   state.set("seed", static_cast<int64_t>(run.seed));
+  if (run.batch_size) state.set("tuner.batch_size", *run.batch_size);
   for (const auto& [name, value] : run.metrics) state.set("metrics." + name, value);
   state.merge("hyperparameters.", module.hyperparameters());
   StateDict extra;
@@ -36,6 +37,7 @@ void load_common_state(Run& run, const StateDict& saved) {
                .global_step = saved.integer("global_step"),
                .num_samples = saved.integer("num_samples")};
   run.seed = static_cast<uint64_t>(saved.integer("seed"));
+  if (saved.contains("tuner.batch_size")) run.batch_size = saved.integer("tuner.batch_size");
   run.metrics.clear();
   for (const auto& [name, value] : saved.under("metrics.")) run.metrics.set(name, std::get<double>(value));
 }

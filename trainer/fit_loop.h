@@ -39,6 +39,9 @@ class FitLoop final : public TrainerControl {
   /// or the loader throws; LibTorch's errors in a step as ModelError. The callbacks' on_exception has then been called.
   FitStatus run();
 
+  /// What automatic micro-batching has found; 0: whole batches fit.
+  int64_t micro_batch_limit() const;
+
   void request_stop(const std::string& reason) override;
   void save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) override;
   void go_back_to(const std::filesystem::path& checkpoint) override;

@@ -11,6 +11,11 @@
 
 namespace levin {
 
+int64_t FitLoop::micro_batch_limit() const {
+  const MicroBatches& parts = step_.micro_batches();
+  return parts.is_automatic() ? parts.limit() : 0;
+}
+
 void FitLoop::request_stop(const std::string& /*reason*/) { position_.is_stop_requested = true; }
 
 void FitLoop::save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) {
@@ -73,6 +78,7 @@ Checkpoint FitLoop::checkpoint(bool weights_only) {
   if (weights_only) return checkpoint;
   FitPosition position = position_;
   position.seconds = seconds();
+  position.micro_batch_limit = step_.micro_batches().limit();
   checkpoint.optimizer = driver_.state();
   if (!position_.window.is_empty()) checkpoint.optimizer.merge("gradients.", gradient_state(module_));
   checkpoint.run.merge("position.", position.state());
@@ -90,6 +96,7 @@ void FitLoop::load_state(const Checkpoint& checkpoint) {
   driver_.load_state(checkpoint.optimizer);
   load_gradient_state(module_, checkpoint.optimizer.under("gradients."));
   position_.load_state(saved.under("position."));
+  step_.micro_batches().restore_limit(position_.micro_batch_limit);
   store_.load_state(saved.under("steps."));
   epoch_store_.load_state(saved.under("epochs."));
   run_.parts.precision->load_state(saved.under("precision."));

@@ -66,11 +66,15 @@ RunContext FitLoop::make_context() {
 }
 
 void FitLoop::check_manual_options() const {
-  if (run_.options.accumulate_grad_batches == 1 && !run_.options.gradient_clip_val) return;
+  const TrainerOptions& options = run_.options;
+  if (options.accumulate_grad_batches == 1 && !options.gradient_clip_val && options.micro_batch_size.is_whole_batch()) {
+    return;
+  }
   throw ConfigError(
       fmt::format("[Trainer] the module steps its optimizers itself (automatic_optimization() is false), so that "
-                  "accumulate_grad_batches ({}) and gradient_clip_val have nothing to act on. Leave them out.",
-                  run_.options.accumulate_grad_batches));
+                  "accumulate_grad_batches ({}), gradient_clip_val and micro_batch_size ({}) have nothing to act on. "
+                  "Leave them out.",
+                  options.accumulate_grad_batches, options.micro_batch_size.to_string()));
 }
 
 void FitLoop::make_validation() {

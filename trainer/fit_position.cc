@@ -10,6 +10,7 @@ StateDict FitPosition::state() const {
   state.set("is_epoch_cut", static_cast<int64_t>(is_epoch_cut));
   state.set("is_stop_requested", static_cast<int64_t>(is_stop_requested));
   state.set("accumulate_grad_batches", accumulate_grad_batches);
+  state.set("micro_batch_limit", micro_batch_limit);
   state.set("seconds", seconds);
   state.set("window.size", window.size());
   state.set("window.count", window.count());
@@ -25,6 +26,7 @@ void FitPosition::load_state(const StateDict& state) {
   is_epoch_cut = state.integer("is_epoch_cut") != 0;
   is_stop_requested = state.integer("is_stop_requested") != 0;
   accumulate_grad_batches = state.integer("accumulate_grad_batches");
+  micro_batch_limit = state.contains("micro_batch_limit") ? state.integer("micro_batch_limit") : 0;
   seconds = state.real("seconds");
   window.restore(state.integer("window.size"), state.integer("window.count"), state.real("window.expected"),
                  state.real("window.total"));

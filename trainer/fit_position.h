@@ -16,6 +16,7 @@ struct FitPosition {
   bool is_epoch_cut = false;     ///< on_train_batch_start asked to leave out the rest of the epoch.
   bool is_stop_requested = false;
   int64_t accumulate_grad_batches = 1;  ///< Size of the next window.
+  int64_t micro_batch_limit = 0;        ///< What automatic micro-batching has found; 0: everything fitted.
   double seconds = 0.0;                 ///< Training time, over all resumed parts.
   LossWindow window;
 

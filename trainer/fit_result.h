@@ -23,6 +23,7 @@ struct FitResult {
   int64_t num_steps = 0;               ///< Optimizer steps done, likewise.
   Metrics metrics = {};                ///< Newest value of everything that was logged.
   std::filesystem::path run_dir = {};  ///< Empty if the run kept no files.
+  int64_t micro_batch_size = 0;        ///< What micro_batch_size "auto" has found; 0: whole batches fit.
   std::string profile = {};            ///< What the profiler of TrainerOptions::profiler found, as text.
 };
 

@@ -13,9 +13,10 @@ class LossWindow {
  public:
   /// A window of so many micro-batches begins.
   void begin(int64_t size) { *this = LossWindow(size); }
-  /// By what the loss sum of the next micro-batch is divided.
-  double divisor(double weight) {
-    if (total_ == 0.0) expected_ = weight * static_cast<double>(size_);
+  /// By what the loss sum of the next micro-batch is divided. Where a batch goes through in parts: so many samples are
+  /// in this part, and in the whole batch.
+  double divisor(double weight, double part_samples = 1.0, double batch_samples = 1.0) {
+    if (total_ == 0.0) expected_ = weight * batch_samples / part_samples * static_cast<double>(size_);
     total_ += weight;
     return expected_;
   }

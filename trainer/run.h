@@ -36,6 +36,8 @@ struct Run {
   /// What the run writes into run.json.
   RunRecord record = {};
 
+  /// What the batch-size finder has set on the data module.
+  std::optional<int64_t> batch_size = std::nullopt;
   /// on_exception was called in the call that runs.
   bool is_error_told = false;
 

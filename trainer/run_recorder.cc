@@ -86,7 +86,8 @@ void start_record(Run& run, const LightningModule& module) {
                 .command_line = run.parts.command_line,
                 .seed = run.seed,
                 .environment = environment_report(),
-                .model = model_rows(module)};
+                .model = model_rows(module),
+                .sections = older ? older->sections : std::vector<ReportSection>()};
   for (const auto& [name, value] : module.hyperparameters()) {
     run.record.hyper_parameters.emplace_back(name, to_text(value));
   }

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "trainer/anomaly_watch.h"
+#include "trainer/core/byte_size.h"
 #include "trainer/core/error.h"
 #include "trainer/core/gradients.h"
 #include "trainer/step_errors.h"
@@ -45,14 +46,24 @@ std::vector<at::Tensor> all_parameters(OptimizerDriver& driver) {
 }
 
 /// The loss of a micro-batch as its part of the window's: divided so that the parts add up to the mean.
-at::Tensor window_part(const StepOutput& output, const Batch& batch, LossWindow& window) {
-  if (output.is_weighted()) return output.loss().div(window.divisor(output.weight()));
-  if (window.size() == 1) {
-    window.divisor(1.0);
-    return output.loss();
+/// batch_samples: of the batch that `part` is of; 0: it is the whole.
+at::Tensor loss_in_window(const StepOutput& output, const Batch& part, int64_t batch_samples, LossWindow& window) {
+  if (batch_samples == 0) {
+    if (output.is_weighted()) return output.loss().div(window.divisor(output.weight()));
+    if (window.size() == 1) {
+      window.divisor(1.0);
+      return output.loss();
+    }
   }
-  const auto weight = static_cast<double>(batch.batch_size());
-  return output.loss().mul(weight / window.divisor(weight));
+  const auto samples = static_cast<double>(part.batch_size());
+  const double all = batch_samples == 0 ? samples : static_cast<double>(batch_samples);
+  if (output.is_weighted()) return output.loss().div(window.divisor(output.weight(), samples, all));
+  return output.loss().mul(samples / window.divisor(samples, samples, all));
+}
+
+std::unique_ptr<MemoryLimit> make_memory_limit(const TrainerOptions& options, const Strategy& strategy) {
+  if (options.memory_limit.empty() || !strategy.device().is_cpu()) return nullptr;
+  return std::make_unique<MemoryLimit>(try_parse_byte_size(options.memory_limit).value());
 }
 
 }  // namespace
@@ -69,11 +80,21 @@ TrainStep::TrainStep(Run& run, LightningModule& module, OptimizerDriver& driver,
       precision_(*run.parts.precision),
       hooks_(run.hooks(module)),
       parameters_(all_parameters(driver)),
+      micro_batches_(run.options.micro_batch_size),
+      memory_limit_(make_memory_limit(run.options, strategy_)),
       is_manual_(!module.automatic_optimization()),
-      needs_closure_(driver.needs_closure()) {}
+      needs_closure_(driver.needs_closure()) {
+  if (micro_batches_.is_automatic()) buffers_ = module.buffers();
+}
 
 StepOutput TrainStep::forward_backward(const Batch& batch) {
-  StepContext ctx(Stage::kTrain, run_.state, batch, store_, is_manual_ ? this : nullptr);
+  const MemoryLimit::Scope memory(memory_limit_.get());
+  return micro_batches_.is_on() ? run_in_parts(batch) : run_part({.batch = batch}, store_);
+}
+
+StepOutput TrainStep::run_part(const Part& part, MetricStore& store) {
+  const Batch& batch = part.batch;
+  StepContext ctx(Stage::kTrain, run_.state, batch, store, is_manual_ ? this : nullptr);
   try {
     StepOutput output = StepOutput::skip();
     {
@@ -83,8 +104,8 @@ StepOutput TrainStep::forward_backward(const Batch& batch) {
     }
     if (is_manual_ || output.is_skip()) return output;
     check_loss(output, run_.state);
-    const at::Tensor loss = window_part(output, batch, window_);
-    const bool is_last = window_.count() + 1 >= window_.size();
+    const at::Tensor loss = loss_in_window(output, batch, part.batch_samples, window_);
+    const bool is_last = part.is_last && window_.count() + 1 >= window_.size();
     run_backward(loss, is_last ? GradSync::kNow : GradSync::kDefer);
     if (needs_closure_) {
       window_batches_.push_back(batch);
@@ -114,6 +135,7 @@ void TrainStep::run_backward(const at::Tensor& loss, GradSync sync) {
 }
 
 bool TrainStep::optimizer_step(const Batch& batch) try {
+  const MemoryLimit::Scope memory(memory_limit_.get());
   const bool has_gradients = window_.has_gradients();
   if (has_gradients && window_.correction() != 1.0) {
     scale_gradients(gradients_of(parameters_), window_.correction());
@@ -182,7 +204,7 @@ at::Tensor TrainStep::evaluate_window() {
     const StepOutput output = module_.training_step(batch, ctx);
     if (output.is_skip()) continue;
     check_loss(output, run_.state);
-    const at::Tensor loss = window_part(output, batch, window);
+    const at::Tensor loss = loss_in_window(output, batch, /*batch_samples=*/0, window);
     strategy_.backward(loss, GradSync::kNow);
     total = total.defined() ? total.add(loss.detach()) : loss.detach();
   }

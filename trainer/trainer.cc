@@ -5,6 +5,7 @@
 #include "trainer/evaluate.h"
 #include "trainer/fit.h"
 #include "trainer/run.h"
+#include "trainer/tune.h"
 
 namespace levin {
 
@@ -29,6 +30,16 @@ FitResult Trainer::fit(LightningModule& module, DataLoader& train_loader, DataLo
                        const std::string& resume) {
   run_->data = nullptr;
   return run_fit(*run_, module, {&train_loader, val_loader}, resume);
+}
+
+TunerResult Trainer::tune(LightningModule& module, LightningDataModule& data, const TunerOptions& options) {
+  run_->data = &data;
+  return run_tune(*run_, module, {}, options);
+}
+
+TunerResult Trainer::tune(LightningModule& module, DataLoader& train_loader, const TunerOptions& options) {
+  run_->data = nullptr;
+  return run_tune(*run_, module, {.train = &train_loader}, options);
 }
 
 Metrics Trainer::validate(LightningModule& module, LightningDataModule& data, const std::filesystem::path& checkpoint) {

@@ -51,6 +51,15 @@ class Trainer {
   FitResult fit(LightningModule& module, DataLoader& train_loader, DataLoader* val_loader = nullptr,
                 const std::string& resume = "");
 
+  /// Searches for the batch size, the learning rate or both, by short trainings that leave no trace in the module, the
+  /// random generators or the position of the loaders. The batch size that is found is set on the data module; the
+  /// learning rate is for the caller to use. Writes a report with what was tried into a run folder. To train with what
+  /// is found at once, use TrainerParts::tuner and fit(). Errors: ConfigError where a search is not possible;
+  /// ModelError if no batch size fits.
+  TunerResult tune(LightningModule& module, LightningDataModule& data, const TunerOptions& options);
+  /// Without a data module: learning rate only.
+  TunerResult tune(LightningModule& module, DataLoader& train_loader, const TunerOptions& options);
+
   /// One pass over the validation or test data; returns what the steps logged. `checkpoint`: a checkpoint folder whose
   /// weights are loaded first; empty: the module as it is.
   Metrics validate(LightningModule& module, LightningDataModule& data, const std::filesystem::path& checkpoint = {});

@@ -10,6 +10,7 @@
 #include "trainer/core/optimizers.h"
 #include "trainer/core/profiler.h"
 #include "trainer/precision/precision.h"
+#include "trainer/tuner/tuner_options.h"
 
 namespace levin {
 
@@ -23,6 +24,8 @@ struct TrainerParts {
   OptimizerFactory optimizer = nullptr;
   /// Makes the schedule of that optimizer. Only with `optimizer`.
   ScheduleFactory scheduler = nullptr;
+  /// What fit() searches before it trains with it; not where it is resumed, nor in a fast_dev_run.
+  TunerOptions tuner = {};
   /// Told where the time goes, beside the one that TrainerOptions::profiler names.
   std::shared_ptr<Profiler> profiler = nullptr;
   /// Shown in the report.

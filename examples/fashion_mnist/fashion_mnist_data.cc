@@ -49,3 +49,8 @@ std::unique_ptr<levin::DataLoader> FashionMnistData::test_dataloader() {
 }
 
 std::unique_ptr<levin::DataLoader> FashionMnistData::predict_dataloader() { return test_dataloader(); }
+
+bool FashionMnistData::set_batch_size(int64_t batch_size) {
+  options_.batch_size = batch_size;
+  return true;
+}

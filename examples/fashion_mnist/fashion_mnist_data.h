@@ -27,6 +27,7 @@ class FashionMnistData : public levin::LightningDataModule {
   std::unique_ptr<levin::DataLoader> val_dataloader() override;
   std::unique_ptr<levin::DataLoader> test_dataloader() override;
   std::unique_ptr<levin::DataLoader> predict_dataloader() override;
+  bool set_batch_size(int64_t batch_size) override;
 
  private:
   std::shared_ptr<const levin::Dataset> open(const std::string& split) const;

@@ -1,4 +1,4 @@
-"""From the start of the process to the end of the first training step, files in the page cache."""
+"""From the start of the process to the end of the first training step, also of a resumed fit; files in the page cache."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class FirstStep(Benchmark):
     figures = (
         Figure("first_step_seconds", "s", "levin", "lightning", "lightning"),
         Figure("first_step_seconds.fashion_mnist", "s", "levin_fashion_mnist", "lightning_fashion_mnist", "lightning"),
+        Figure("first_step_seconds.resume", "s", "levin_resume", "levin_fashion_mnist", "levin, anew"),
     )
     warm_up_rounds = 1
 
@@ -26,12 +27,15 @@ class FirstStep(Benchmark):
             *("--trainer.max_steps", "1", "--trainer.limit_val_batches", "0"),
             *("--trainer.default_root_dir", str(scratch)),
         ]
+        # From the checkpoint that the program before has left after its one step, to the end of a second step.
+        resume = [*fashion_mnist, "--resume", "last", "--trainer.max_steps", "2"]
         peer_mlp = peer_script("first_step.py")
         peer_fashion_mnist = peer_script("fashion_mnist.py", "--first-step")
         return [
             Program(mlp, 1, reader("levin"), marker=MARKER),
             Program(peer_mlp, 1, reader("lightning"), marker=MARKER, is_peer=True),
             Program(fashion_mnist, 2, reader("levin_fashion_mnist")),
+            Program(resume, 2, reader("levin_resume")),
             Program(peer_fashion_mnist, 2, reader("lightning_fashion_mnist"), marker=MARKER, is_peer=True),
         ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness import Benchmark, Figure, Options, Program, Run, Samples, built, peer_script
 
-OURS = {"bare": "libtorch", "trainer": "levin", "trainer_log": "levin_log"}
+OURS = {"bare": "libtorch", "trainer": "levin", "trainer_log": "levin_log", "trainer_loggers": "levin_loggers"}
 PEERS = {"raw": "pytorch", "accelerate": "accelerate", "lightning": "lightning", "lightning_log": "lightning_log"}
 
 
@@ -16,6 +16,7 @@ class TrainerOverhead(Benchmark):
     figures = (
         Figure("trainer_overhead.bare", "us/step", "levin", "libtorch", "libtorch"),
         Figure("trainer_overhead.log_bare", "us/step", "levin_log", "libtorch", "libtorch"),
+        Figure("trainer_overhead.loggers_bare", "us/step", "levin_loggers", "libtorch", "libtorch"),
         Figure("trainer_overhead.no_log", "us/step", "levin", "lightning", "lightning"),
         Figure("trainer_overhead.log", "us/step", "levin_log", "lightning_log", "lightning"),
         Figure("trainer_overhead.pytorch", "us/step", "levin", "pytorch", "pytorch"),
@@ -25,7 +26,8 @@ class TrainerOverhead(Benchmark):
     def programs(self, options: Options, scratch: Path) -> list[Program]:
         binary = built("tests/benchmarks/trainer_overhead/trainer_overhead")
         steps = ("--steps", str(options.steps))
-        ours = [Program([binary, mode, *steps], 1, reader(sample)) for mode, sample in OURS.items()]
+        folder = ("--folder", str(scratch))
+        ours = [Program([binary, mode, *steps, *folder], 1, reader(sample)) for mode, sample in OURS.items()]
         peers = [
             Program(peer_script("overhead.py", mode, *steps), 1, reader(sample), is_peer=True)
             for mode, sample in PEERS.items()

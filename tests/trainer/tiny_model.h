@@ -81,6 +81,10 @@ struct TinyData : LightningDataModule {
   std::unique_ptr<DataLoader> val_dataloader() override { return has_validation ? loader() : nullptr; }
   std::unique_ptr<DataLoader> test_dataloader() override { return loader(); }
   std::unique_ptr<DataLoader> predict_dataloader() override { return loader(); }
+  bool set_batch_size(int64_t size) override {
+    batch_size = size;
+    return true;
+  }
   void teardown(Stage /*stage*/) override { ++num_teardowns; }
 
   int64_t num_samples;

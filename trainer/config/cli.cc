@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,7 @@ Session make_session(const RunConfig& config, const std::string& command_line) {
   for (const auto& logger : config.loggers) parts.loggers.push_back(logger.make());
   if (config.optimizer) parts.optimizer = *config.optimizer->make();
   if (config.scheduler) parts.scheduler = config.scheduler->make;
+  parts.tuner = config.tuner;
   parts.config_yaml = config.yaml;
   Session session;
   session.trainer = std::make_unique<Trainer>(config.trainer, std::move(parts));
@@ -104,6 +107,7 @@ std::filesystem::path choose_checkpoint(const CliArguments& arguments, const Run
 int run_fit(const CliArguments& arguments, const RunConfig& config) {
   Session session = make_session(config, arguments.text);
   const FitResult result = session.trainer->fit(*session.model, *session.data, arguments.resume.value_or(""));
+  if (result.micro_batch_size > 0) fmt::print("micro-batch size         {}\n", result.micro_batch_size);
   if (!result.profile.empty()) fmt::print("{}\n", result.profile);
   print_metrics(result.metrics);
   print_run_dir(*session.trainer);
@@ -113,6 +117,32 @@ int run_fit(const CliArguments& arguments, const RunConfig& config) {
   fmt::print(stderr, "levin: ended by {} after {} optimizer steps. Go on with --resume last.\n",
              is_interrupt ? "SIGINT" : "SIGTERM", result.num_steps);
   return is_interrupt ? kInterrupted : kTerminated;
+}
+
+void print_findings(const TunerResult& found, const Trainer& trainer) {
+  if (found.batch_size) fmt::print("batch size               {}\n", found.batch_size->batch_size);
+  if (found.learning_rate) {
+    const std::optional<double>& rate = found.learning_rate->suggestion;
+    fmt::print("learning rate            {}\n",
+               rate ? fmt::format("{:.4g}", *rate) : "no suggestion: the loss does not fall clearly at any rate tried");
+  }
+  print_run_dir(trainer);
+  const std::filesystem::path report = trainer.run_dir() / "report.html";
+  if (std::filesystem::exists(report)) fmt::print("report                   {}\n", report.string());
+}
+
+/// Without a section `tuner`, the learning rate is searched.
+int run_tune(const CliArguments& arguments, const RunConfig& config) {
+  Session session = make_session(config, arguments.text);
+  TunerOptions options = config.tuner;
+  if (!options.batch_size && !options.learning_rate) options.learning_rate.emplace();
+  const TunerResult found = session.trainer->tune(*session.model, *session.data, options);
+  if (found.signal != 0) {
+    fmt::print(stderr, "levin: the search was ended by {}.\n", found.signal == SIGINT ? "SIGINT" : "SIGTERM");
+    return found.signal == SIGINT ? kInterrupted : kTerminated;
+  }
+  print_findings(found, *session.trainer);
+  return kDone;
 }
 
 void run_evaluation(const CliArguments& arguments, const RunConfig& config) {
@@ -160,7 +190,8 @@ void check_options(const CliArguments& arguments) {
 }
 
 int run_command(const CliArguments& arguments) {
-  static const std::vector<std::string> kCommands = {"fit", "validate", "test", "predict", "report", "list", "env"};
+  static const std::vector<std::string> kCommands = {"fit",     "validate", "test", "tune",
+                                                     "predict", "report",   "list", "env"};
   const std::string& command = arguments.command;
   if (arguments.is_version) {
     fmt::print("levin {}\n", kVersion);
@@ -185,6 +216,7 @@ int run_command(const CliArguments& arguments) {
   } else {
     const RunConfig config = load_config(arguments);
     if (command == "fit") return run_fit(arguments, config);
+    if (command == "tune") return run_tune(arguments, config);
     if (command == "validate" || command == "test") run_evaluation(arguments, config);
     if (command == "predict") run_predict(arguments, config);
   }

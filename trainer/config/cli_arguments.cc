@@ -31,8 +31,8 @@ po::options_description make_options() {
 }
 
 bool is_config_key(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kSections = {"seed",      "trainer",   "model",     "data",
-                                                                "optimizer", "scheduler", "callbacks", "logger"};
+  static constexpr std::array<std::string_view, 9> kSections = {
+      "seed", "trainer", "model", "data", "optimizer", "scheduler", "tuner", "callbacks", "logger"};
   return name.find('.') != std::string_view::npos ||
          std::find(kSections.begin(), kSections.end(), name) != kSections.end();
 }

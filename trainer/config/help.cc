@@ -5,6 +5,7 @@
 
 #include "trainer/config/cli_arguments.h"
 #include "trainer/core/trainer_options.h"
+#include "trainer/tuner/tuner_options.h"
 
 namespace levin {
 namespace {
@@ -38,6 +39,14 @@ void describe_classes(const std::string& section, const ClassTable<Base>& table,
     entry.prepare(writer);
     if (writer.is_empty()) text += "  (no options)\n";
   }
+}
+
+template <class Options>
+void describe_search(const std::string& name, std::string& text) {
+  text += fmt::format("\ntuner.{}: true, or a map of\n", name);
+  Options options;
+  HelpWriter writer("", text);
+  options.visit(writer);
 }
 
 template <class Base>
@@ -80,6 +89,7 @@ std::string usage_text() {
       "  fit       train, with validation, and keep checkpoints\n"
       "  validate  measure on the validation data\n"
       "  test      measure on the test data\n"
+      "  tune      search for the learning rate and the batch size\n"
       "  predict   write predictions to a file\n"
       "  report    draw the curves of one or several run folders in one HTML file\n"
       "  list      name the classes that a configuration can use\n"
@@ -98,6 +108,8 @@ std::string command_help(const Registry& registry) {
   TrainerOptions options;
   HelpWriter writer("trainer.", text);
   options.visit(writer);
+  describe_search<BatchSizeFinderOptions>("batch_size", text);
+  describe_search<LearningRateFinderOptions>("learning_rate", text);
   describe_classes("model", registry.modules, text);
   describe_classes("data", registry.data_modules, text);
   describe_classes("optimizer", registry.optimizers, text);

@@ -60,6 +60,12 @@ struct FieldReader {
     if (read_number(fraction)) return assign(*field, ValidationInterval(fraction));
     return value.is_scalar() && assign(*field, ValidationInterval(value.scalar));
   }
+  bool operator()(MicroBatchSize* field) {
+    expected = "a number of samples (32), none or auto";
+    int64_t samples = 0;
+    if (read_number(samples)) return assign(*field, MicroBatchSize(samples));
+    return value.is_scalar() && assign(*field, MicroBatchSize(value.scalar));
+  }
   template <class T>
   bool operator()(std::optional<T>* field) {
     if (is_null()) return assign(*field, std::optional<T>());

@@ -8,6 +8,7 @@
 #include "trainer/config/effective_config.h"
 #include "trainer/config/option_reader.h"
 #include "trainer/config/option_writer.h"
+#include "trainer/config/tuner_section.h"
 #include "trainer/config/yaml.h"
 #include "trainer/core/random.h"
 
@@ -110,6 +111,7 @@ std::string write_run_config(const RunConfig& config) {
   root.at_key("data", {}) = write_class(config.data);
   if (config.optimizer) root.at_key("optimizer", {}) = write_class(*config.optimizer);
   if (config.scheduler) root.at_key("scheduler", {}) = config.scheduler->yaml;
+  if (config.tuner.batch_size || config.tuner.learning_rate) root.at_key("tuner", {}) = write_tuner(config.tuner);
   if (!config.callbacks.empty()) root.at_key("callbacks", {}) = write_classes(config.callbacks);
   if (!config.loggers.empty()) root.at_key("logger", {}) = write_classes(config.loggers);
   return to_yaml(root);
@@ -122,7 +124,7 @@ RunConfig read_run_config(const ConfigValue& root, const Registry& registry) {
   RunConfig config;
   RootOptions root_options;
   OptionReader root_reader(root, "", problems,
-                           {"trainer", "model", "data", "optimizer", "scheduler", "callbacks", "logger"});
+                           {"trainer", "model", "data", "optimizer", "scheduler", "tuner", "callbacks", "logger"});
   root_options.visit(root_reader);
   root_reader.finish();
 
@@ -135,6 +137,8 @@ RunConfig read_run_config(const ConfigValue& root, const Registry& registry) {
   if (scheduler != nullptr && !scheduler->is_null()) {
     config.scheduler = read_scheduler(*scheduler, "scheduler", registry.schedulers, problems);
   }
+  const ConfigValue* tuner = root.find("tuner");
+  if (tuner != nullptr && !tuner->is_null()) config.tuner = read_tuner(*tuner, problems);
   config.callbacks = reader.class_list("callbacks", registry.callbacks);
   config.trainer.logger = read_logger_switch(root, problems);
   const ConfigValue* logger = root.find("logger");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 
@@ -24,6 +25,10 @@ class LightningDataModule {
   virtual std::unique_ptr<DataLoader> val_dataloader() { return nullptr; }
   virtual std::unique_ptr<DataLoader> test_dataloader() { return nullptr; }
   virtual std::unique_ptr<DataLoader> predict_dataloader() { return nullptr; }
+
+  /// Asked by the batch-size finder: the training loaders made from now on have so many samples in a batch. True if the
+  /// module does that. Also called with the size that was found, and again when the run is resumed.
+  virtual bool set_batch_size(int64_t /*batch_size*/) { return false; }
 
   /// Around the copy of a batch to the device, before the module's hooks of the same name.
   virtual Batch on_before_batch_transfer(Batch batch, Stage /*stage*/) { return batch; }

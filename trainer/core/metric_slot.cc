@@ -52,6 +52,7 @@ void MetricSlot::add(const at::Tensor& new_value, double new_weight, int64_t ste
   }
   device_value.copy_(new_value.dim() == 0 ? new_value : new_value.reshape({}), /*non_blocking=*/true);
   last_step = step;
+  last_weight = new_weight;
   is_value_on_device = true;
   if (!on_epoch) return;
   weight += new_weight;
@@ -66,10 +67,14 @@ double MetricSlot::total() const {
 }
 
 void MetricSlot::reset_epoch() {
+  if (metric != nullptr) metric->reset();
+  forget_epoch();
+}
+
+void MetricSlot::forget_epoch() {
   sum = initial_sum(reduce);
   weight = 0.0;
   device_sum.reset();
-  if (metric != nullptr) metric->reset();
   metric = nullptr;
   loaded.reset();
 }

@@ -21,6 +21,7 @@ struct MetricSlot {
   /// Keeps a value of the step, and adds it to the epoch. `weight` >= 0.
   void add(double new_value, double new_weight, int64_t step) {
     last_step = step;
+    last_weight = new_weight;
     value = new_value;
     is_value_on_device = false;
     if (!on_epoch) return;
@@ -37,6 +38,8 @@ struct MetricSlot {
   double total() const;
   /// Forgets the epoch. Resets the metric and forgets it.
   void reset_epoch();
+  /// Forgets the epoch, and leaves the metric as it is.
+  void forget_epoch();
   /// The reduction for a total and its weight > 0.
   double epoch_value(double total_sum, double total_weight) const {
     return reduce == Reduce::kMean ? total_sum / total_weight : total_sum;
@@ -55,15 +58,20 @@ struct MetricSlot {
 
   bool is_value_on_device = false;
   int64_t last_step = -1;
-  double value = 0.0;       // of the last step, if it was on the host
-  double sum = 0.0;         // of value * weight (kMean), of value (kSum), or the extreme
-  double weight = 0.0;      // > 0 once a value has been seen; 1 for a metric that was logged
-  at::Tensor device_value;  // as value, float64 on the device; the buffer stays
-  at::Tensor device_sum;    // as sum, float64 on the device
+  double last_weight = 0.0;  // of the value of the last step
+  double value = 0.0;        // of the last step, if it was on the host
+  double sum = 0.0;          // of value * weight (kMean), of value (kSum), or the extreme
+  double weight = 0.0;       // > 0 once a value has been seen; 1 for a metric that was logged
+  at::Tensor device_value;   // as value, float64 on the device; the buffer stays
+  at::Tensor device_sum;     // as sum, float64 on the device
 
   ScalarMetric* metric = nullptr;   // unset until it is logged in the epoch
   std::optional<StateDict> loaded;  // what the metric had seen, until it is logged again
 };
+
+/// Adds to `slot` what one part of step `step` has logged, whose slot has the same options: the values of the parts
+/// become one value of the step, reduced as those of an epoch are. Does not synchronise the device.
+void add_part(MetricSlot& slot, const MetricSlot& part, int64_t step);
 
 /// A slot without values, with the names that loggers see.
 MetricSlot make_metric_slot(std::string name, bool on_step, bool on_epoch, const LogOptions& options, bool is_metric);

@@ -117,6 +117,29 @@ void MetricStore::log(std::string_view name, ScalarMetric& metric, const LogOpti
   target.metric = &metric;
 }
 
+void MetricStore::absorb(const MetricStore& part) {
+  for (const MetricSlot& slot_of_part : part.slots_) {
+    const bool is_logged =
+        slot_of_part.is_metric ? slot_of_part.metric != nullptr : slot_of_part.last_step == part.step_;
+    if (!is_logged) continue;
+    const LogOptions options = {.on_step = slot_of_part.is_metric ? std::nullopt : std::optional(slot_of_part.on_step),
+                                .on_epoch = slot_of_part.on_epoch,
+                                .reduce = slot_of_part.reduce,
+                                .prog_bar = slot_of_part.prog_bar,
+                                .logger = slot_of_part.logger};
+    if (slot_of_part.is_metric) {
+      log(slot_of_part.name, *slot_of_part.metric, options);
+    } else {
+      add_part(slot(slot_of_part.name, options, /*is_metric=*/false), slot_of_part, step_);
+    }
+  }
+}
+
+void MetricStore::forget() {
+  for (MetricSlot& slot : slots_) slot.forget_epoch();
+  end_step();
+}
+
 Metrics MetricStore::step_metrics() const {
   Metrics result;
   for (const MetricSlot& slot : slots_) {

@@ -42,6 +42,12 @@ class MetricStore {
     cursor_ = 0;
   }
 
+  /// Takes over what was logged into `part` since its last forget(), as one part of the present step: the values of
+  /// several parts become one, by their reduction and weights. Errors: as log().
+  void absorb(const MetricStore& part);
+  /// Forgets all values, and leaves the metrics that were logged as they are; names and their options stay.
+  void forget();
+
   /// The on_step values of the last ended step, under the names for loggers. Synchronises the device.
   Metrics step_metrics() const;
   /// The on_epoch values since the last reset, reduced over all ranks, the same on each. Collective, with the same few

@@ -17,6 +17,7 @@ std::string to_yaml(double value) { return fmt::format("{}", value); }
 std::string to_yaml(const std::string& value) { return value; }
 std::string to_yaml(const BatchLimit& value) { return value.to_string(); }
 std::string to_yaml(const ValidationInterval& value) { return value.to_string(); }
+std::string to_yaml(const MicroBatchSize& value) { return value.to_string(); }
 
 template <class T>
 std::string to_yaml(const std::optional<T>& value) {
@@ -46,7 +47,8 @@ template <class T>
 bool allows_value(const OptionRule& rule, const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     return rule.choices.empty() || std::find(rule.choices.begin(), rule.choices.end(), value) != rule.choices.end();
-  } else if constexpr (std::is_same_v<T, BatchLimit> || std::is_same_v<T, ValidationInterval>) {
+  } else if constexpr (std::is_same_v<T, BatchLimit> || std::is_same_v<T, ValidationInterval> ||
+                       std::is_same_v<T, MicroBatchSize>) {
     return value.is_valid();
   } else if constexpr (std::is_arithmetic_v<T>) {
     return allows(rule, static_cast<double>(value));
@@ -90,6 +92,8 @@ std::string find_violation(const OptionTarget& target, const OptionRule& rule) {
     expected = "must be a number of batches >= 0, or a fraction between 0.0 and 1.0";
   } else if (std::holds_alternative<ValidationInterval*>(target)) {
     expected = "must be a number of batches >= 1, a fraction above 0.0 and at most 1.0, or a duration as \"30m\"";
+  } else if (std::holds_alternative<MicroBatchSize*>(target)) {
+    expected = "must be a number of samples >= 1, none or auto";
   }
   return fmt::format("{}, got {}", expected, option_to_string(target));
 }

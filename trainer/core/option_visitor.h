@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/core/batch_limit.h"
+#include "trainer/core/micro_batch_size.h"
 #include "trainer/core/validation_interval.h"
 
 namespace levin {
@@ -30,10 +31,11 @@ inline OptionRule between(double minimum, double maximum) { return {.minimum = m
 inline OptionRule one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 
 /// A field of an options struct. Its type decides what YAML may say. The rule of a map {0: 8, 4: 2} is for its values.
-using OptionTarget = std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, BatchLimit*, ValidationInterval*,
-                                  std::optional<int64_t>*, std::optional<uint64_t>*, std::optional<double>*,
-                                  std::optional<std::string>*, std::vector<int64_t>*, std::vector<double>*,
-                                  std::vector<std::string>*, std::map<int64_t, int64_t>*, std::optional<bool>*>;
+using OptionTarget =
+    std::variant<bool*, int64_t*, uint64_t*, double*, std::string*, BatchLimit*, ValidationInterval*, MicroBatchSize*,
+                 std::optional<int64_t>*, std::optional<uint64_t>*, std::optional<double>*, std::optional<std::string>*,
+                 std::vector<int64_t>*, std::vector<double>*, std::vector<std::string>*, std::map<int64_t, int64_t>*,
+                 std::optional<bool>*>;
 
 /// Visits the fields of an options struct. One description of the fields serves reading from YAML, checking, `--help`,
 /// and saving the effective configuration. An options struct has a default on every field and one method:
@@ -50,14 +52,14 @@ class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
 
-  /// T: bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, an optional of a number or
-  /// string, or a vector of int64_t, double or std::string.
+  /// T: bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, MicroBatchSize, an optional of a
+  /// number or string, or a vector of int64_t, double or std::string.
   template <class T>
   void field(std::string_view name, T& value, std::string_view help, const OptionRule& rule = {}) {
-    static_assert(
-        std::is_constructible_v<OptionTarget, T*>,
-        "an option is a bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, or an optional "
-        "or vector of numbers or texts");
+    static_assert(std::is_constructible_v<OptionTarget, T*>,
+                  "an option is a bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, "
+                  "MicroBatchSize, or "
+                  "an optional or vector of numbers or texts");
     visit_field(name, OptionTarget(&value), help, rule);
   }
 

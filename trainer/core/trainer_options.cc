@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "trainer/core/byte_size.h"
 #include "trainer/core/duration.h"
 
 namespace levin {
@@ -51,6 +52,9 @@ void TrainerOptions::visit_optimization(OptionVisitor& visitor) {
   visitor.field("accumulate_grad_batches", accumulate_grad_batches, "micro-batches of an optimizer step", at_least(1));
   visitor.field("accumulate_across_epochs", accumulate_across_epochs,
                 "carry a window that is not full into the next epoch");
+  visitor.field("micro_batch_size", micro_batch_size,
+                "samples that go through the model at once: a number, none (all), or auto (what fits)");
+  visitor.field("memory_limit", memory_limit, "memory for tensors on the CPU, as 8GiB; empty is no limit");
   visitor.field("gradient_clip_val", gradient_clip_val, "limit of the gradients; null is none", above(0));
   visitor.field("gradient_clip_algorithm", gradient_clip_algorithm, "what is limited", one_of({"norm", "value"}));
   visitor.field("lr_scaling", lr_scaling, "scale learning rates with the global batch size",
@@ -101,6 +105,12 @@ namespace {
 void find_schedule_problems(const TrainerOptions& options, std::vector<std::string>& problems) {
   if (!options.max_time.empty() && !try_parse_duration(options.max_time)) {
     problems.push_back(fmt::format("max_time must be {}, got \"{}\"", kDurationForm, options.max_time));
+  }
+  if (!options.memory_limit.empty() && !try_parse_byte_size(options.memory_limit)) {
+    problems.push_back(fmt::format("memory_limit must be {}, got \"{}\"", kByteSizeForm, options.memory_limit));
+  }
+  if (!options.memory_limit.empty() && (options.accelerator == "cuda" || options.gpus > 0)) {
+    problems.emplace_back("memory_limit is for the CPU; on CUDA the device's memory is the limit");
   }
   if (!options.check_val_every_n_epoch && options.val_check_interval.is_fraction()) {
     problems.push_back(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trainer/core/batch_limit.h"
+#include "trainer/core/micro_batch_size.h"
 #include "trainer/core/option_visitor.h"
 #include "trainer/core/validation_interval.h"
 
@@ -54,6 +55,14 @@ struct TrainerOptions {
   int64_t accumulate_grad_batches = 1;
   /// A window that is not full at the end of an epoch goes on in the next one, instead of making a short step.
   bool accumulate_across_epochs = false;
+  /// Samples that go through the model at once. A batch with more is split, and the gradients of its parts are
+  /// accumulated, with the same result. "auto": as many as fit; where memory runs out, the part is halved and run
+  /// again. "none": the whole batch.
+  MicroBatchSize micro_batch_size = {};
+  /// Memory that tensors may take on the CPU, as "8GiB", beyond which an operation fails as on a GPU that is full, so
+  /// that micro_batch_size "auto" and the batch-size finder have a limit to find. Counted are the tensors that the fit
+  /// makes itself. "": what the machine has.
+  std::string memory_limit = {};
   /// Limit of the gradients, in the sense of gradient_clip_algorithm. Unset: none.
   std::optional<double> gradient_clip_val = std::nullopt;
   /// "norm" (L2 norm of all gradients of an optimizer) or "value" (each element).

@@ -38,6 +38,9 @@ inline void visit_value(FieldVisitor& visitor, const std::string& name, uint64_t
 inline void visit_value(FieldVisitor& /*visitor*/, const std::string& name, BatchLimit& /*value*/) {
   throw InternalError(fmt::format("[optimizer state] the option {} of an optimizer is a limit of batches.", name));
 }
+inline void visit_value(FieldVisitor& /*visitor*/, const std::string& name, MicroBatchSize& /*value*/) {
+  throw InternalError(fmt::format("[optimizer state] the option {} of an optimizer is a micro-batch size.", name));
+}
 inline void visit_value(FieldVisitor& /*visitor*/, const std::string& name, ValidationInterval& /*value*/) {
   throw InternalError(fmt::format("[optimizer state] the option {} of an optimizer is a limit of batches.", name));
 }

@@ -1,8 +1,11 @@
 // What a step of the Trainer costs beyond the same step in a bare LibTorch loop: an MLP 32 -> 64 -> 10, batch 8, SGD,
 // one thread.
 //
-//   trainer_overhead bare|trainer|trainer_log --steps N    prints {"mode": ..., "us_per_step": ...}
-//   trainer_overhead first_step                            trains one step and says so
+//   trainer_overhead bare|trainer|trainer_log|trainer_loggers [--steps N] [--folder FOLDER]
+//       prints {"mode": ..., "us_per_step": ...}; trainer_log logs the loss, trainer_loggers writes it for CSV and
+//       TensorBoard every 50 steps, below FOLDER
+//   trainer_overhead first_step
+//       trains one step and says so
 //
 // The first tenth of the steps is warm-up.
 
@@ -18,7 +21,10 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <vector>
 
+#include "callbacks/loggers/csv_logger.h"
+#include "callbacks/loggers/tensorboard_logger.h"
 #include "trainer/core/lightning_module.h"
 #include "trainer/core/random.h"
 #include "trainer/trainer.h"
@@ -133,24 +139,38 @@ class EndOfTraining final : public levin::Callback {
   double us_per_step_ = 0.0;
 };
 
-double run_trainer(int64_t num_steps, bool is_logging) {
+/// folder: for CSV and TensorBoard; empty: without loggers.
+double run_trainer(int64_t num_steps, bool is_logging, const std::string& folder = "") {
   StepTimer timer(num_steps);
   Mlp model(timer, is_logging);
   RepeatedBatch loader(make_batch(), num_steps);
   const auto end = std::make_shared<EndOfTraining>(timer);
+  std::vector<std::shared_ptr<levin::Logger>> loggers;
+  if (!folder.empty()) loggers = {std::make_shared<levin::CSVLogger>(), std::make_shared<levin::TensorBoardLogger>()};
   levin::Trainer trainer({.max_epochs = 1,
+                          .log_every_n_steps = 50,
                           .enable_checkpointing = false,
                           .enable_progress_bar = false,
                           .enable_model_summary = false,
-                          .logger = false},
-                         {.callbacks = {end}});
+                          .enable_report = false,
+                          .default_root_dir = folder.empty() ? "." : folder,
+                          .logger = !folder.empty()},
+                         {.callbacks = {end}, .loggers = loggers});
   trainer.fit(model, loader);
   return end->us_per_step();
 }
 
+/// What stands behind `name`, or `otherwise`.
+std::string option(int argc, char** argv, const std::string& name, const std::string& otherwise) {
+  for (int i = 2; i + 1 < argc; ++i) {
+    if (argv[i] == name) return argv[i + 1];
+  }
+  return otherwise;
+}
+
 int run(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
-  const int64_t num_steps = argc > 3 && std::string(argv[2]) == "--steps" ? std::atoll(argv[3]) : 20000;
+  const int64_t num_steps = std::atoll(option(argc, argv, "--steps", "20000").c_str());
   at::set_num_threads(1);
   levin::seed_everything(0);
   if (mode == "first_step") {
@@ -164,8 +184,12 @@ int run(int argc, char** argv) {
     us_per_step = run_bare(num_steps);
   } else if (mode == "trainer" || mode == "trainer_log") {
     us_per_step = run_trainer(num_steps, mode == "trainer_log");
+  } else if (mode == "trainer_loggers") {
+    us_per_step = run_trainer(num_steps, true, option(argc, argv, "--folder", "."));
   } else {
-    std::fprintf(stderr, "usage: trainer_overhead bare|trainer|trainer_log|first_step [--steps N]\n");
+    std::fprintf(
+        stderr,
+        "usage: trainer_overhead bare|trainer|trainer_log|trainer_loggers|first_step [--steps N] [--folder FOLDER]\n");
     return 2;
   }
   std::printf("{\"mode\": \"%s\", \"us_per_step\": %.3f}\n", mode.c_str(), us_per_step);
