@@ -11,6 +11,7 @@
 #include "trainer/core/named_parameters.h"
 #include "trainer/fit_checkpoint.h"
 #include "trainer/fit_loop.h"
+#include "trainer/idle_context.h"
 #include "trainer/resume_point.h"
 #include "trainer/run_recorder.h"
 #include "trainer/stage_scope.h"
@@ -56,16 +57,22 @@ void drop_repeated_parameters(Optimizers& optimizers) {
   }
 }
 
-Optimizers make_optimizers(const Run& run, LightningModule& module) {
-  Optimizers optimizers =
-      run.parts.optimizer ? run.parts.optimizer(named_parameters(module)) : module.configure_optimizers();
-  drop_repeated_parameters(optimizers);
-  if (run.parts.scheduler == nullptr) return optimizers;
+void add_schedules(const Run& run, Optimizers& optimizers) {
+  if (run.parts.scheduler == nullptr) return;
   for (size_t i = 0; i < optimizers.size(); ++i) {
     ScheduleConfig config = run.parts.scheduler();
     check_schedule(config);
     optimizers.schedule(i) = std::move(config);
   }
+}
+
+Optimizers make_optimizers(Run& run, LightningModule& module) {
+  Optimizers optimizers =
+      run.parts.optimizer ? run.parts.optimizer(named_parameters(module)) : module.configure_optimizers();
+  drop_repeated_parameters(optimizers);
+  add_schedules(run, optimizers);
+  const IdleContext context(run, module, Stage::kTrain, &optimizers);
+  run.callbacks.call(&Callback::on_after_configure_optimizers, context.get());
   return optimizers;
 }
 
