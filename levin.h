@@ -2,6 +2,7 @@
 
 /// Levin's public headers in one. Including single headers compiles faster.
 
+#include "callbacks/backbone_finetuning.h"
 #include "callbacks/callback.h"
 #include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"

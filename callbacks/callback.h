@@ -19,7 +19,8 @@ namespace levin {
 ///   fit:
 ///     data.prepare_data, setup(data -> cb -> module), module.configure_model
 ///     checkpoint, if the fit is resumed: weights, then module.on_load_checkpoint, data.load_state, cb.load_state
-///     module.configure_optimizers
+///     module.configure_optimizers, cb.on_after_configure_optimizers
+///     the state of optimizers and schedules, if the fit is resumed
 ///     on_fit_start
 ///     if there is a sanity check: cb.on_sanity_check_start, a validation (below), cb.on_sanity_check_end
 ///     on_train_start
@@ -62,6 +63,10 @@ class Callback {
   virtual void setup(const RunContext& /*run*/) {}
   virtual void teardown(const RunContext& /*run*/) {}
 
+  /// May change run.optimizers, for example move parameters into groups of their own; each group needs its entry in
+  /// Optimizers::base_learning_rates. A fit that is resumed does the same before the saved state is loaded, which must
+  /// fit the groups: let them follow from options and module alone. The loop has not begun, so `control` refuses all.
+  virtual void on_after_configure_optimizers(const RunContext& /*run*/) {}
   virtual void on_fit_start(const RunContext& /*run*/) {}
   virtual void on_fit_end(const RunContext& /*run*/) {}
   virtual void on_sanity_check_start(const RunContext& /*run*/) {}

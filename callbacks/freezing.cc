@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "trainer/core/error.h"
+#include "trainer/core/nearest_name.h"
 
 namespace levin {
 namespace {
@@ -30,11 +32,12 @@ Module& find_submodule(Module& module, std::string_view name, std::string_view o
     const auto children = found->named_children();
     const auto* child = children.find(std::string(part));
     if (child == nullptr) {
+      const std::vector<std::string> names = children.keys();
+      const std::optional<std::string> nearest = find_nearest_name(part, names);
       throw ConfigError(
-          fmt::format("[{}] each module must be the name of a submodule, got \"{}\": there is no \"{}\" "
-                      "among {}.",
-                      owner, name, part,
-                      children.is_empty() ? "no children" : fmt::format("{}", fmt::join(children.keys(), ", "))));
+          fmt::format("[{}] each module must be the name of a submodule, got \"{}\": there is no \"{}\" among {}.{}",
+                      owner, name, part, names.empty() ? "no children" : fmt::format("{}", fmt::join(names, ", ")),
+                      nearest ? fmt::format(" Did you mean \"{}\"?", *nearest) : ""));
     }
     found = child->get();
   }
@@ -65,12 +68,19 @@ void freeze(Module& module, bool train_bn) {
   });
 }
 
-void unfreeze(Module& module) {
-  for (at::Tensor& parameter : freezable_parameters(module, false)) parameter.set_requires_grad(true);
+void thaw_running_statistics(Module& module) {
   const bool is_training = module.is_training();
   for_each_module(module, [&](Module& each) {
     if (has_running_statistics(each)) each.train(is_training);
   });
+}
+
+void unfreeze(Module& module) {
+  for (at::Tensor& parameter : freezable_parameters(module, false)) {
+    const at::ScalarType dtype = parameter.scalar_type();
+    if (at::isFloatingType(dtype) || at::isComplexType(dtype)) parameter.set_requires_grad(true);
+  }
+  thaw_running_statistics(module);
 }
 
 }  // namespace levin

@@ -9,7 +9,7 @@
 namespace levin {
 
 /// The submodule with a dotted name, as in "encoder.layers.0"; "" is the module itself. Errors: ConfigError, which
-/// lists the children at the place where the name leads nowhere. `owner`: who asks.
+/// lists the children at the place where the name leads nowhere, and the nearest of them. `owner`: who asks.
 torch::nn::Module& find_submodule(torch::nn::Module& module, std::string_view name, std::string_view owner);
 
 /// True for BatchNorm and its like: a module with a buffer "running_mean" of its own.
@@ -24,7 +24,10 @@ std::vector<at::Tensor> freezable_parameters(const torch::nn::Module& module, bo
 /// is called on them).
 void freeze(torch::nn::Module& module, bool train_bn = true);
 
-/// Gradients for all parameters of the module and below; modules with running statistics go to the mode of `module`.
+/// Modules with running statistics, in the module and below, go to the mode of `module`.
+void thaw_running_statistics(torch::nn::Module& module);
+
+/// Gradients for all parameters of the module and below that can have one; thaw_running_statistics().
 void unfreeze(torch::nn::Module& module);
 
 }  // namespace levin

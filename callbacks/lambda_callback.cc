@@ -16,6 +16,9 @@ LambdaCallback::LambdaCallback(Hooks hooks) : hooks_(std::move(hooks)) {}
 
 void LambdaCallback::setup(const RunContext& run) { call(hooks_.setup, run); }
 void LambdaCallback::teardown(const RunContext& run) { call(hooks_.teardown, run); }
+void LambdaCallback::on_after_configure_optimizers(const RunContext& run) {
+  call(hooks_.on_after_configure_optimizers, run);
+}
 void LambdaCallback::on_fit_start(const RunContext& run) { call(hooks_.on_fit_start, run); }
 void LambdaCallback::on_fit_end(const RunContext& run) { call(hooks_.on_fit_end, run); }
 void LambdaCallback::on_sanity_check_start(const RunContext& run) { call(hooks_.on_sanity_check_start, run); }

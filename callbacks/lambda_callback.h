@@ -24,6 +24,7 @@ class LambdaCallback final : public Callback {
   struct Hooks {
     RunHook setup = nullptr;
     RunHook teardown = nullptr;
+    RunHook on_after_configure_optimizers = nullptr;
     RunHook on_fit_start = nullptr;
     RunHook on_fit_end = nullptr;
     RunHook on_sanity_check_start = nullptr;
@@ -73,6 +74,7 @@ class LambdaCallback final : public Callback {
 
   void setup(const RunContext& run) override;
   void teardown(const RunContext& run) override;
+  void on_after_configure_optimizers(const RunContext& run) override;
   void on_fit_start(const RunContext& run) override;
   void on_fit_end(const RunContext& run) override;
   void on_sanity_check_start(const RunContext& run) override;

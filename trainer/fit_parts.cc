@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "trainer/core/named_parameters.h"
+#include "trainer/idle_context.h"
 
 namespace levin {
 namespace {
@@ -18,6 +19,15 @@ void drop_repeated_parameters(Optimizers& optimizers) {
   }
 }
 
+void add_schedules(const Run& run, Optimizers& optimizers) {
+  if (run.parts.scheduler == nullptr) return;
+  for (size_t i = 0; i < optimizers.size(); ++i) {
+    ScheduleConfig config = run.parts.scheduler();
+    check_schedule(config);
+    optimizers.schedule(i) = std::move(config);
+  }
+}
+
 }  // namespace
 
 void attach_loader(const Run& run, DataLoader& loader) {
@@ -28,16 +38,13 @@ void attach_loader(const Run& run, DataLoader& loader) {
                  .is_in_order = !run.options.overfit_batches.is_zero()});
 }
 
-Optimizers make_optimizers(const Run& run, LightningModule& module) {
+Optimizers make_optimizers(Run& run, LightningModule& module) {
   Optimizers optimizers =
       run.parts.optimizer ? run.parts.optimizer(named_parameters(module)) : module.configure_optimizers();
   drop_repeated_parameters(optimizers);
-  if (run.parts.scheduler == nullptr) return optimizers;
-  for (size_t i = 0; i < optimizers.size(); ++i) {
-    ScheduleConfig config = run.parts.scheduler();
-    check_schedule(config);
-    optimizers.schedule(i) = std::move(config);
-  }
+  add_schedules(run, optimizers);
+  const IdleContext context(run, module, Stage::kTrain, &optimizers);
+  run.callbacks.call(&Callback::on_after_configure_optimizers, context.get());
   return optimizers;
 }
 

@@ -17,8 +17,9 @@ struct FitSource {
 /// Tells a loader of the run that it serves.
 void attach_loader(const Run& run, DataLoader& loader);
 
-/// The optimizers with their schedules: of the run's parts, or else the module's own. Errors: ConfigError.
-Optimizers make_optimizers(const Run& run, LightningModule& module);
+/// The optimizers with their schedules: of the run's parts, or else the module's own; the callbacks' hook for them has
+/// been called. Errors: ConfigError.
+Optimizers make_optimizers(Run& run, LightningModule& module);
 
 /// The loaders, attached. Errors: ConfigError if there is no training loader.
 FitData make_data(Run& run, const FitSource& source);

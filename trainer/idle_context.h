@@ -7,11 +7,12 @@
 
 namespace levin {
 
-/// What callbacks see before and after the loop: in setup, in teardown, and where a run fails before its loop.
+/// What callbacks see before and after the loop: in setup, once there are optimizers, in teardown, and where a run
+/// fails before its loop.
 class IdleContext {
  public:
-  /// The references must outlive the context.
-  IdleContext(Run& run, LightningModule& module, Stage stage)
+  /// The references must outlive the context. optimizers: nullptr where there are none.
+  IdleContext(Run& run, LightningModule& module, Stage stage, Optimizers* optimizers = nullptr)
       : run_dir_(run.folder_path()),
         store_(stage),
         context_{.stage = stage,
@@ -22,7 +23,7 @@ class IdleContext {
                  .metrics = run.metrics,
                  .store = store_,
                  .module = module,
-                 .optimizers = nullptr,
+                 .optimizers = optimizers,
                  .communicator = run.parts.strategy->communicator(),
                  .control = control_,
                  .loggers = run.parts.loggers,

@@ -30,6 +30,7 @@ LambdaCallback::Hooks recording_hooks(Names& called) {
   return {
       .setup = [&](const auto&...) { called.push_back("setup"); },
       .teardown = [&](const auto&...) { called.push_back("teardown"); },
+      .on_after_configure_optimizers = [&](const auto&...) { called.push_back("on_after_configure_optimizers"); },
       .on_fit_start = [&](const auto&...) { called.push_back("on_fit_start"); },
       .on_fit_end = [&](const auto&...) { called.push_back("on_fit_end"); },
       .on_sanity_check_start = [&](const auto&...) { called.push_back("on_sanity_check_start"); },
@@ -70,6 +71,7 @@ LambdaCallback::Hooks recording_hooks(Names& called) {
 void call_training_hooks(Callback& callback, const RunContext& run) {
   callback.setup(run);
   callback.teardown(run);
+  callback.on_after_configure_optimizers(run);
   callback.on_fit_start(run);
   callback.on_fit_end(run);
   callback.on_sanity_check_start(run);

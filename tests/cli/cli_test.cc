@@ -124,6 +124,27 @@ TEST_F(CliTest, LaterFileOverridesAnEarlierOne) {
   EXPECT_THAT(read_text(run(0) / "config.yaml"), HasSubstr("class: SGD\n  lr: 0.1\n"));
 }
 
+TEST_F(CliTest, BackboneIsNamedInYamlAndThawed) {
+  const fs::path more = folder() / "more.yaml";
+  const auto with_backbone = [&](const std::string& names) {
+    write_text(more, "callbacks:\n  - class: BackboneFinetuning\n    backbone: " + names +
+                         "\n    unfreeze_backbone_at_epoch: 1\n    backbone_initial_ratio_lr: 0.5\n"
+                         "  - class: LearningRateMonitor\n");
+    return levin_with_config("fit", {"--config", more});
+  };
+  const CliResult result = with_backbone("[network.0, network.3]");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::vector<double> rates;
+  for (const std::string& cell : csv_column(run(0) / "metrics.csv", "lr-AdamW/pg2")) {
+    rates.push_back(std::strtod(cell.c_str(), nullptr));
+  }
+  EXPECT_THAT(rates, testing::ElementsAre(0, 0, 0, 0, 5e-4, 5e-4, 5e-4, 5e-4));
+  const CliResult unknown = with_backbone("[network.0, netwok.3]");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean \"network\"?"));
+  EXPECT_FALSE(fs::exists(run(1)));
+}
+
 TEST_F(CliTest, EveryShippedConfigurationTrains) {
   int num_configs = 0;
   for (const auto& file : fs::directory_iterator("configs")) {

@@ -48,6 +48,7 @@ class Expected {
   Expected& start_fit() {
     return set_up()
         .add("module.configure_optimizers")
+        .callbacks("on_after_configure_optimizers")
         .add("data.train_dataloader")
         .add("data.val_dataloader")
         .both("on_fit_start");

@@ -23,6 +23,7 @@ class HookRecorder final : public Callback {
 
   LEVIN_RECORD(setup, const RunContext&)
   LEVIN_RECORD(teardown, const RunContext&)
+  LEVIN_RECORD(on_after_configure_optimizers, const RunContext&)
   LEVIN_RECORD(on_fit_start, const RunContext&)
   LEVIN_RECORD(on_fit_end, const RunContext&)
   LEVIN_RECORD(on_sanity_check_start, const RunContext&)
