@@ -3,6 +3,7 @@
 /// Levin's public headers in one. Including single headers compiles faster.
 
 #include "callbacks/callback.h"
+#include "callbacks/device_stats.h"
 #include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/freezing.h"

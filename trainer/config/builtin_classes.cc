@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "callbacks/device_stats.h"
 #include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/gradient_accumulation_scheduler.h"
@@ -107,6 +108,7 @@ void add_builtin_classes(Registry& registry) {
   add_optimizers(registry);
   add_schedules(registry);
 
+  registry.callbacks.add<DeviceStats>("DeviceStats");
   registry.callbacks.add<EarlyStopping>("EarlyStopping");
   registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
   registry.callbacks.add<GradientAccumulationScheduler>("GradientAccumulationScheduler");
