@@ -4,6 +4,7 @@
 
 #include "callbacks/backbone_finetuning.h"
 #include "callbacks/callback.h"
+#include "callbacks/device_stats.h"
 #include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/freezing.h"

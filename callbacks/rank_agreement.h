@@ -35,12 +35,18 @@ inline std::string broadcast_text_from_rank_0(Communicator& communicator, const 
   return shared;
 }
 
+/// Makes each of `values` the largest over the ranks (collective). None is NaN, which may get lost.
+template <size_t N>
+void max_over_ranks(Communicator& communicator, std::array<double, N>& values) {
+  if (communicator.world_size() == 1) return;
+  at::Tensor packed = at::from_blob(values.data(), {static_cast<int64_t>(N)}, at::kDouble);
+  communicator.all_reduce(packed, ReduceOp::kMax);
+}
+
 /// True on all ranks if it is true on any of them (collective).
 inline bool is_true_on_any_rank(Communicator& communicator, bool value) {
-  if (communicator.world_size() == 1) return value;
   std::array<double, 1> flag = {value ? 1.0 : 0.0};
-  at::Tensor packed = at::from_blob(flag.data(), {1}, at::kDouble);
-  communicator.all_reduce(packed, ReduceOp::kMax);
+  max_over_ranks(communicator, flag);
   return flag[0] > 0.0;
 }
 

@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "trainer/core/error.h"
 
 namespace levin {
-
-CallbackList::CallbackList(std::vector<std::shared_ptr<Callback>> callbacks) : callbacks_(std::move(callbacks)) {
-  std::stable_partition(callbacks_.begin(), callbacks_.end(),
-                        [](const std::shared_ptr<Callback>& callback) { return !callback->runs_last(); });
-}
 
 namespace {
 
@@ -21,20 +18,29 @@ std::string prefix_of(const Callback& callback, size_t index) {
   return key.empty() ? fmt::format("{}.", index) : key + ".";
 }
 
+// Before the training, and not when the first checkpoint is saved.
+void check_keys(const std::vector<std::shared_ptr<Callback>>& callbacks) {
+  std::set<std::string> keys;
+  for (const auto& callback : callbacks) {
+    const std::string key = callback->state_key();
+    if (key.empty() || keys.insert(key).second) continue;
+    throw ConfigError(fmt::format(
+        "[Trainer] two callbacks keep their state as \"{}\". Leave one out, or give them different options.", key));
+  }
+}
+
 }  // namespace
+
+CallbackList::CallbackList(std::vector<std::shared_ptr<Callback>> callbacks) : callbacks_(std::move(callbacks)) {
+  check_keys(callbacks_);
+  std::stable_partition(callbacks_.begin(), callbacks_.end(),
+                        [](const std::shared_ptr<Callback>& callback) { return !callback->runs_last(); });
+}
 
 StateDict CallbackList::state() const {
   StateDict result;
   for (size_t i = 0; i < callbacks_.size(); ++i) {
-    const std::string prefix = prefix_of(*callbacks_[i], i);
-    const StateDict state = callbacks_[i]->state();
-    if (!state.empty() && !result.under(prefix).empty()) {
-      throw ConfigError(
-          fmt::format("[Trainer] two callbacks keep their state as \"{}\". Leave one out, or give them different "
-                      "options.",
-                      callbacks_[i]->state_key()));
-    }
-    result.merge(prefix, state);
+    result.merge(prefix_of(*callbacks_[i], i), callbacks_[i]->state());
   }
   return result;
 }

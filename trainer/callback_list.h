@@ -11,6 +11,7 @@ namespace levin {
 /// Calls one hook of every callback, in list order; those that run last come last.
 class CallbackList {
  public:
+  /// Errors: ConfigError if two callbacks have the same state_key().
   explicit CallbackList(std::vector<std::shared_ptr<Callback>> callbacks);
 
   /// callbacks.call(&Callback::on_train_start, run).

@@ -3,20 +3,33 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
+#include "callbacks/device_stats.h"
 #include "callbacks/gradient_accumulation_scheduler.h"
 #include "callbacks/lambda_callback.h"
 #include "callbacks/learning_rate_monitor.h"
+#include "callbacks/throughput_monitor.h"
 #include "callbacks/timer.h"
 #include "tests/callbacks/fake_run.h"
 #include "tests/trainer/recording.h"
 #include "tests/trainer/tiny_model.h"
+#include "trainer/core/error.h"
 #include "trainer/optim/schedules/step_lr.h"
 #include "trainer/trainer.h"
 
 namespace levin {
 namespace {
 
+using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
+using testing::Ge;
+using testing::Gt;
+using testing::HasSubstr;
+using testing::Lt;
+using testing::SizeIs;
 
 // The rate halves with each step of the schedule, from 1.
 struct HalvingModel : TinyModel {
@@ -142,6 +155,72 @@ TEST(CallbacksInFitTest, TimeIsLimitedOverAllPartsOfARun) {
   EXPECT_EQ(clock.fit(options, timer, resume).num_steps, 9);
   EXPECT_EQ(timer->time_elapsed().count(), 9.0);
   EXPECT_EQ(clock.fit(options, clock.timer("3s"), resume).num_steps, 4);  // it is over already
+}
+
+// The cells of each row of metrics.csv that has a value of that name.
+std::vector<double> csv_values(const std::filesystem::path& path, const std::string& name) {
+  std::ifstream file(path);
+  std::vector<double> values;
+  std::string line;
+  std::optional<size_t> column;
+  for (bool is_header = true; std::getline(file, line); is_header = false) {
+    std::istringstream cells(line);
+    std::string cell;
+    for (size_t i = 0; std::getline(cells, cell, ','); ++i) {
+      if (is_header && cell == name) column = i;
+      if (!is_header && i == column && !cell.empty()) values.push_back(std::stod(cell));
+    }
+  }
+  return values;
+}
+
+TEST(CallbacksInFitTest, StatisticsAreColumnsOfTheLog) {
+  const TemporaryFolder folder;
+  TrainerOptions options = quiet({.max_epochs = 1, .log_every_n_steps = 2});
+  options.logger = true;
+  options.enable_report = false;
+  options.default_root_dir = folder.path;
+  const auto throughput = std::make_shared<ThroughputMonitor>(
+      ThroughputMonitor::Options{.flops_per_sample = 4.0, .tokens_per_sample = 16.0, .measure_peak = true});
+  TinyModel model;
+  TinyData data(6, 1);
+  const FitResult result =
+      Trainer(options, {.callbacks = {std::make_shared<DeviceStats>(), throughput}}).fit(model, data);
+  const std::filesystem::path csv = result.run_dir / "metrics.csv";
+  for (const char* name : {"host/resident_bytes", "host/cpu_percent", "host/available_bytes", "host/threads",
+                           "throughput/tokens_per_second", "throughput/peak_share"}) {
+    EXPECT_THAT(csv_values(csv, name), AllOf(SizeIs(3), Each(Ge(0.0)))) << name;
+  }
+  EXPECT_THAT(csv_values(csv, "host/resident_bytes"), Each(Gt(1e6)));
+  EXPECT_THAT(csv_values(csv, "throughput/peak_share"), Each(AllOf(Gt(0.0), Lt(1.0))));
+  EXPECT_TRUE(csv_values(csv, "device/allocated_bytes").empty());
+}
+
+// What the callbacks measure must not show in the weights.
+TEST(CallbacksInFitTest, StatisticsLeaveTheTrainingAsItIs) {
+  const auto fit = [](std::vector<std::shared_ptr<Callback>> callbacks) {
+    Trainer trainer(quiet({.max_epochs = 2, .seed = 7}), {.callbacks = std::move(callbacks)});
+    TinyModel model([](TinyModel& m, const Batch& batch, StepContext&) {
+      return m.loss(batch) * at::rand({});  // as dropout draws
+    });
+    TinyData data(6, 2);
+    data.shuffles = true;
+    trainer.fit(model, data);
+    return model.weight();
+  };
+  const auto throughput =
+      std::make_shared<ThroughputMonitor>(ThroughputMonitor::Options{.flops_per_sample = 4.0, .measure_peak = true});
+  EXPECT_EQ(fit({std::make_shared<DeviceStats>(), throughput}), fit({}));
+}
+
+TEST(CallbacksInFitTest, TwoWithOneStateAreAnErrorBeforeTheTraining) {
+  const auto make = [] { return std::make_shared<ThroughputMonitor>(); };
+  try {
+    const Trainer trainer(quiet({.max_epochs = 1}), {.callbacks = {make(), make()}});
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("two callbacks keep their state as \"ThroughputMonitor\""));
+  }
 }
 
 }  // namespace

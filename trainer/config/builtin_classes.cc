@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "callbacks/backbone_finetuning.h"
+#include "callbacks/device_stats.h"
 #include "callbacks/early_stopping.h"
 #include "callbacks/exponential_moving_average.h"
 #include "callbacks/gradient_accumulation_scheduler.h"
@@ -109,6 +110,7 @@ void add_builtin_classes(Registry& registry) {
   add_schedules(registry);
 
   registry.callbacks.add<BackboneFinetuning>("BackboneFinetuning");
+  registry.callbacks.add<DeviceStats>("DeviceStats");
   registry.callbacks.add<EarlyStopping>("EarlyStopping");
   registry.callbacks.add<ExponentialMovingAverage>("ExponentialMovingAverage");
   registry.callbacks.add<GradientAccumulationScheduler>("GradientAccumulationScheduler");
