@@ -40,7 +40,7 @@ std::string names_of(const torch::nn::Module& module, TensorSet tensors) {
   return fmt::format("{}{}", fmt::join(names, ", "), num_more == 0 ? "" : fmt::format(" and {} more", num_more));
 }
 
-/// Calls fn(group, parameter) for every parameter of every optimizer.
+/// Calls fn(parameter) for every parameter of every optimizer.
 template <class Fn>
 void for_each_parameter(Optimizers& optimizers, const Fn& fn) {
   for (size_t i = 0; i < optimizers.size(); ++i) {
