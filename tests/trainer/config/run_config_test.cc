@@ -211,7 +211,8 @@ TEST(RunConfigTest, BuiltInClassesAreThere) {
     EXPECT_NE(registry.optimizers.find(name), nullptr) << name;
   }
   EXPECT_NE(registry.schedulers.find("OneCycleLR"), nullptr);
-  for (const char* callback : {"GradientAccumulationScheduler", "LearningRateMonitor", "ModelCheckpoint", "Timer"}) {
+  for (const char* callback :
+       {"DeviceStats", "GradientAccumulationScheduler", "LearningRateMonitor", "ModelCheckpoint", "Timer"}) {
     EXPECT_NE(registry.callbacks.find(callback), nullptr) << callback;
   }
   for (const char* logger : {"CSVLogger", "JSONLinesLogger", "TensorBoardLogger"}) {
