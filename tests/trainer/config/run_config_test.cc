@@ -212,7 +212,8 @@ TEST(RunConfigTest, BuiltInClassesAreThere) {
   }
   EXPECT_NE(registry.schedulers.find("OneCycleLR"), nullptr);
   for (const char* callback :
-       {"BackboneFinetuning", "GradientAccumulationScheduler", "LearningRateMonitor", "ModelCheckpoint", "Timer"}) {
+       {"BackboneFinetuning", "DeviceStats", "GradientAccumulationScheduler", "LearningRateMonitor", "ModelCheckpoint",
+        "PredictionWriter", "Timer"}) {
     EXPECT_NE(registry.callbacks.find(callback), nullptr) << callback;
   }
   for (const char* logger : {"CSVLogger", "JSONLinesLogger", "TensorBoardLogger"}) {
