@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "callbacks/prediction_file.h"
 #include "trainer/config/cli_arguments.h"
 #include "trainer/config/environment_report.h"
 #include "trainer/config/help.h"
-#include "trainer/config/prediction_file.h"
 #include "trainer/config/run_config.h"
 #include "trainer/config/yaml.h"
 #include "trainer/core/error.h"

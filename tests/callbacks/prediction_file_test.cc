@@ -1,4 +1,4 @@
-#include "trainer/config/prediction_file.h"
+#include "callbacks/prediction_file.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/checkpoint/test_files.h"
-#include "tests/trainer/config/error_text.h"
-#include "trainer/checkpoint/safetensors.h"
+#include "tests/trainer/core/error_text.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/safetensors.h"
 
 namespace levin {
 namespace {

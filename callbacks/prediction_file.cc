@@ -1,4 +1,4 @@
-#include "trainer/config/prediction_file.h"
+#include "callbacks/prediction_file.h"
 
 #include <ATen/ops/cat.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include <system_error>
 #include <utility>
 
-#include "trainer/checkpoint/safetensors.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/safetensors.h"
 
 namespace levin {
 namespace {
