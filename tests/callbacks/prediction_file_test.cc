@@ -108,10 +108,12 @@ TEST_F(PredictionFileTest, FolderIsNoFile) {
 TEST_F(PredictionFileTest, FailedWriteIsAnOutputError) {
   for (const char* ending : {".csv", ".safetensors"}) {
     const auto path = folder_ / ("full" + std::string(ending));
-    std::filesystem::create_symlink("/dev/full", path);
+    const auto temporary = folder_ / (".full" + std::string(ending) + ".tmp");
+    std::filesystem::create_symlink("/dev/full", temporary);
     const std::string text = write_error<OutputError>(path, {Batch(floats({1.0f}))});
     EXPECT_EQ(text.find("[predict] cannot "), 0u) << text;
-    EXPECT_NE(text.find(path.string()), std::string::npos) << text;
+    EXPECT_NE(text.find(temporary.string()), std::string::npos) << text;
+    EXPECT_TRUE(folder_.names().empty());
     EXPECT_NE(text.find("No space left on device"), std::string::npos) << text;
   }
 }
