@@ -19,6 +19,7 @@
 #include "callbacks/loss_guard.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
+#include "callbacks/prediction_writer.h"
 #include "callbacks/profiler/simple_profiler.h"
 #include "callbacks/profiler/trace_profiler.h"
 #include "callbacks/progress_bar.h"

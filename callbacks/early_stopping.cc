@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "callbacks/check_options.h"
 #include "trainer/core/error.h"
@@ -44,6 +45,7 @@ EarlyStopping::EarlyStopping(const Options& options) : options_(options) {
 void EarlyStopping::on_fit_start(const RunContext& run) {
   has_validated_ = false;
   is_value_new_ = false;
+  if (std::exchange(is_resumed_, false)) ask_again(run);
   if (!options_.strict || run.has_validation || options_.check_on_train_epoch_end != false) return;
   throw ConfigError(
       "[EarlyStopping] check_on_train_epoch_end is false, which needs a validation, and this run has none. Set it to "
@@ -92,10 +94,27 @@ void EarlyStopping::check(const RunContext& run) {
   const std::string reason = judge(*value);
   if (reason.empty()) return;
   saved_.stopped_epoch = run.state.epoch;
+  saved_.stopped_value = *value;
+  saved_.stopped_wait_count = saved_.wait_count;
   run.control.request_stop(fmt::format("[EarlyStopping] {} {}.", options_.monitor, reason));
 }
 
-std::string EarlyStopping::judge(double value) {
+// A checkpoint that was saved after the end had been asked for: the options of today decide whether it still is.
+void EarlyStopping::ask_again(const RunContext& run) {
+  if (!saved_.stopped_value) return;
+  std::string reason = find_limit_reason(*saved_.stopped_value);
+  if (reason.empty() && saved_.stopped_wait_count > 0) {
+    reason = patience_reason(*saved_.stopped_value, saved_.stopped_wait_count);
+  }
+  if (reason.empty()) {
+    saved_.stopped_epoch.reset();
+    saved_.stopped_value.reset();
+    return;
+  }
+  run.control.request_stop(fmt::format("[EarlyStopping] {} {}.", options_.monitor, reason));
+}
+
+std::string EarlyStopping::find_limit_reason(double value) const {
   if (options_.check_finite && !std::isfinite(value)) return fmt::format("is not finite: {}", value);
   const auto& target = options_.stopping_threshold;
   if (target && is_better(value, *target)) {
@@ -105,6 +124,19 @@ std::string EarlyStopping::judge(double value) {
   if (limit && is_better(*limit, value)) {
     return fmt::format("is {}, which is worse than divergence_threshold, {}", value, *limit);
   }
+  return "";
+}
+
+std::string EarlyStopping::patience_reason(double value, int64_t wait_count) const {
+  if (wait_count < options_.patience) return "";
+  return fmt::format("is {} and has not improved by more than {} in {} check{}; the best value is {}", value,
+                     options_.min_delta, wait_count, wait_count == 1 ? "" : "s",
+                     saved_.best_score ? fmt::format("{}", *saved_.best_score) : "none");
+}
+
+std::string EarlyStopping::judge(double value) {
+  std::string reason = find_limit_reason(value);
+  if (!reason.empty()) return reason;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double sign = options_.mode == "min" ? 1.0 : -1.0;
   if (is_better(value + sign * options_.min_delta, saved_.best_score.value_or(sign * kInfinity))) {
@@ -112,10 +144,7 @@ std::string EarlyStopping::judge(double value) {
     saved_.wait_count = 0;
     return "";
   }
-  if (++saved_.wait_count < options_.patience) return "";
-  return fmt::format("is {} and has not improved by more than {} in {} check{}; the best value is {}", value,
-                     options_.min_delta, saved_.wait_count, saved_.wait_count == 1 ? "" : "s",
-                     saved_.best_score ? fmt::format("{}", *saved_.best_score) : "none");
+  return patience_reason(value, ++saved_.wait_count);
 }
 
 void EarlyStopping::throw_missing(const RunContext& run) const {
@@ -135,6 +164,10 @@ StateDict EarlyStopping::state() const {
   state.set("stopped_epoch", saved_.stopped_epoch.value_or(-1));
   state.set("is_metric_of_validation", static_cast<int64_t>(saved_.is_metric_of_validation));
   if (saved_.best_score) state.set("best_score", *saved_.best_score);
+  if (saved_.stopped_value) {
+    state.set("stopped_value", *saved_.stopped_value);
+    state.set("stopped_wait_count", saved_.stopped_wait_count);
+  }
   return state;
 }
 
@@ -145,7 +178,12 @@ void EarlyStopping::load_state(const StateDict& state) {
   if (epoch >= 0) saved.stopped_epoch = epoch;
   saved.is_metric_of_validation = state.integer("is_metric_of_validation") != 0;
   if (state.contains("best_score")) saved.best_score = state.real("best_score");
+  if (state.contains("stopped_value")) {
+    saved.stopped_value = state.real("stopped_value");
+    saved.stopped_wait_count = state.integer("stopped_wait_count");
+  }
   saved_ = saved;
+  is_resumed_ = true;
 }
 
 }  // namespace levin

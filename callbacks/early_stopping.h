@@ -21,7 +21,8 @@ namespace levin {
 /// does not count. min_epochs and min_steps of the Trainer delay the end.
 ///
 /// Collective: all ranks judge the value of rank 0, and one that is not finite on any rank. A run that is resumed keeps
-/// best and wait, under the options that it has now. Errors: ConfigError if the metric is not logged (with strict).
+/// best and wait, under the options that it has now: where they would still have ended it, it ends at once. Errors:
+/// ConfigError if the metric is not logged (with strict).
 class EarlyStopping final : public Callback {
  public:
   struct Options {
@@ -73,6 +74,9 @@ class EarlyStopping final : public Callback {
     std::optional<double> best_score = std::nullopt;
     int64_t wait_count = 0;
     std::optional<int64_t> stopped_epoch = std::nullopt;
+    // Of the check that asked for the end.
+    std::optional<double> stopped_value = std::nullopt;
+    int64_t stopped_wait_count = 0;
     bool is_metric_of_validation = false;
   };
 
@@ -80,11 +84,15 @@ class EarlyStopping final : public Callback {
   void check(const RunContext& run);
   /// Why to stop; "" to go on.
   std::string judge(double value);
+  std::string find_limit_reason(double value) const;
+  std::string patience_reason(double value, int64_t wait_count) const;
+  void ask_again(const RunContext& run);
   bool is_better(double value, double than) const { return options_.mode == "min" ? value < than : value > than; }
   [[noreturn]] void throw_missing(const RunContext& run) const;
 
   Options options_;
   Saved saved_;
+  bool is_resumed_ = false;
   bool has_validated_ = false;
   bool is_value_new_ = false;  // of a metric of the validation
 };

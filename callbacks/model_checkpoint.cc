@@ -1,6 +1,5 @@
 #include "callbacks/model_checkpoint.h"
 
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,7 +71,8 @@ void ModelCheckpoint::on_train_start(const RunContext& run) {
   const fs::path dir = options_.dirpath.empty() ? run.run_dir / "checkpoints" : fs::path(options_.dirpath);
   dir_ = fs::absolute(dir).lexically_normal();
   settle_folder();
-  links_.start(dir_);
+  claim_names(run);
+  awaited_.forget();
   before_save_.reset();
   // A fit that starts anew must not take an older one's steps for its own.
   saved_.last_checked_step = std::min(saved_.last_checked_step, run.state.global_step);
@@ -91,7 +91,6 @@ void ModelCheckpoint::on_train_epoch_start(const RunContext& run) {
 }
 
 void ModelCheckpoint::on_train_batch_end(const RunContext& run, const StepOutput& /*output*/, const Batch& /*batch*/) {
-  update_links(run);
   // Only at the end of an optimizer step: other micro-batches leave gradients that no checkpoint keeps.
   const int64_t step = run.state.global_step;
   if (step == seen_step_) return;
@@ -113,7 +112,6 @@ void ModelCheckpoint::on_validation_start(const RunContext& run) {
 
 void ModelCheckpoint::on_validation_end(const RunContext& run) {
   if (!is_training_ || run.is_sanity_checking) return;
-  update_links(run);
   is_due_ = is_due_ || (is_epoch_due(run) && !options_.save_on_train_epoch_end.is_on());
   if (!monitored_) {
     if (is_due_) check(run, std::nullopt);
@@ -124,7 +122,6 @@ void ModelCheckpoint::on_validation_end(const RunContext& run) {
 }
 
 void ModelCheckpoint::on_train_epoch_end(const RunContext& run) {
-  update_links(run);
   if (is_cut_short(run)) return;  // on_train_end saves what there is
   if (monitored_) monitored_->check_is_logged(run);
   const bool checks_here = !options_.save_on_train_epoch_end.is_off();
@@ -151,8 +148,6 @@ void ModelCheckpoint::on_train_end(const RunContext& run) {
 }
 
 void ModelCheckpoint::on_fit_end(const RunContext& run) { confirm(run); }
-
-void ModelCheckpoint::teardown(const RunContext& run) { update_links(run); }
 
 void ModelCheckpoint::on_exception(const RunContext& run, const std::exception& /*error*/) noexcept {
   const bool was_training = is_training_;
@@ -216,13 +211,12 @@ void ModelCheckpoint::save(const RunContext& run, std::optional<double> score, b
   list_obsolete(before);
   SaveOptions options = save_options(name);
   if (pattern != options_.filename) options.replaces.clear();  // the weights of a failed run may be spoilt
-  const RankedCheckpoint* best = saved_.ranking.best();
-  links_.want({.name = name, .last = saved_.last_name, .best = best == nullptr ? "" : best->name});
+  awaited_.await(dir_ / name);
   try {
     run.control.save_checkpoint(dir_ / name, options);
   } catch (...) {
     saved_ = before;
-    links_.forget();
+    awaited_.forget();
     throw;
   }
   if (!before_save_) before_save_ = before;
@@ -245,10 +239,28 @@ void ModelCheckpoint::list_obsolete(const Saved& before) {
 SaveOptions ModelCheckpoint::save_options(const std::string& name) const {
   SaveOptions options{.weights_only = options_.save_weights_only,
                       .continue_on_error = options_.on_save_error == "continue"};
+  options.links = wanted_links();
   for (const std::string& old : saved_.obsolete) {
     if (old != protected_name_ && old != name) options.replaces.push_back(dir_ / old);
   }
   return options;
+}
+
+std::vector<LinkTarget> ModelCheckpoint::wanted_links() const {
+  std::vector<LinkTarget> links;
+  if (!saved_.last_name.empty()) links.push_back({dir_ / "last", saved_.last_name});
+  const RankedCheckpoint* best = saved_.ranking.best();
+  if (owns_best_ && best != nullptr) links.push_back({dir_ / "best", best->name});
+  return links;
+}
+
+// What another ModelCheckpoint of this run must not take, though it may not be on the disk yet, or not any more.
+void ModelCheckpoint::claim_names(const RunContext& run) {
+  const auto claim = [&](const std::string& name) { return run.control.claim(dir_ / name, state_key()); };
+  for (const RankedCheckpoint& entry : saved_.ranking.entries()) claim(entry.name);
+  for (const std::string& name : saved_.obsolete) claim(name);
+  if (!saved_.last_name.empty()) claim(saved_.last_name);
+  owns_best_ = options_.save_top_k != 0 && claim("best");
 }
 
 // A name that is neither on the disk nor on its way there, or that of a folder of our own that goes: the new one takes
@@ -262,7 +274,8 @@ std::string ModelCheckpoint::choose_name(const RunContext& run, const std::strin
   };
   const auto is_taken = [&](const std::string& name) {
     if (name == protected_name_ || name == saved_.last_name || saved_.ranking.contains(name)) return true;
-    return is_there(dir_ / name) && !is_ours(name);
+    if (is_there(dir_ / name) && !is_ours(name)) return true;
+    return !run.control.claim(dir_ / name, state_key());
   };
   std::string name = plain;
   if (run.communicator.rank() == 0) {
@@ -296,28 +309,16 @@ void ModelCheckpoint::confirm(const RunContext& run) {
   std::array<double, 1> is_written = {1.0};
   if (run.communicator.rank() == 0) {
     run.control.last_checkpoint();  // waits for the save, and for what it removes
-    is_written[0] = links_.is_written() ? 1.0 : 0.0;
+    is_written[0] = awaited_.is_there() ? 1.0 : 0.0;
   }
   broadcast_from_rank_0(run.communicator, is_written);
-  if (is_written[0] > 0.0) {
-    update_links(run);
-  } else {
+  if (is_written[0] == 0.0) {
     const int64_t checked = saved_.last_checked_step;
     saved_ = *std::move(before_save_);
     saved_.last_checked_step = checked;
   }
-  links_.forget();
+  awaited_.forget();
   before_save_.reset();
-}
-
-void ModelCheckpoint::update_links(const RunContext& run) {
-  if (run.communicator.rank() != 0) return;
-  try {
-    links_.update();
-  } catch (const CheckpointError& error) {
-    if (options_.on_save_error == "stop") throw;
-    TORCH_WARN(error.what());
-  }
 }
 
 }  // namespace levin

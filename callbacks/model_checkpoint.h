@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "callbacks/awaited_folder.h"
 #include "callbacks/callback.h"
-#include "callbacks/checkpoint_links.h"
 #include "callbacks/checkpoint_ranking.h"
 #include "callbacks/clock.h"
 #include "callbacks/monitored_metric.h"
@@ -27,12 +27,14 @@ namespace levin {
 /// best. Without monitor the newest is the best. With save_last the end of the fit saves too. At most one check for
 /// each global_step; none in the sanity check.
 ///
-/// In the folder of the checkpoints, "last" and "best" are relative links. Old folders go when the new one is complete,
-/// and only folders that this callback (or the run that it continues) wrote are ever removed; the one that the fit was
-/// resumed from stays. A name that exists already gets "-v1", "-v2", ..., unless it is that of a folder of our own that
-/// the new one replaces. A save that failed has never been: the best and the last are those of before.
+/// In the folder of the checkpoints, "last" and "best" are relative links. They move when the new folder is complete,
+/// and old folders go after that, and only folders that this callback (or the run that it continues) wrote are ever
+/// removed; the one that the fit was resumed from stays. A name that exists already, or that another ModelCheckpoint
+/// has taken, gets "-v1", "-v2", ..., unless it is that of a folder of our own that the new one replaces. Of several in
+/// one folder, "best" is that of the first that keeps any, and "last" the newest of all. A save that failed has never
+/// been: the best and the last are those of before.
 ///
-/// Collective: runs on all ranks; rank 0 decides, and changes links. Errors: ConfigError if the monitored metric is not
+/// Collective: runs on all ranks; rank 0 decides. Errors: ConfigError if the monitored metric is not
 /// logged; CheckpointError if a checkpoint or link cannot be written, unless on_save_error is "continue".
 class ModelCheckpoint final : public Callback {
  public:
@@ -93,7 +95,6 @@ class ModelCheckpoint final : public Callback {
   void on_validation_start(const RunContext& run) override;
   void on_validation_end(const RunContext& run) override;
   void on_fit_end(const RunContext& run) override;
-  void teardown(const RunContext& run) override;
   void on_exception(const RunContext& run, const std::exception& error) noexcept override;
 
   bool runs_last() const override { return true; }
@@ -126,7 +127,8 @@ class ModelCheckpoint final : public Callback {
   void notice_step_back(int64_t step);
   void confirm_older(const RunContext& run);
   void confirm(const RunContext& run);
-  void update_links(const RunContext& run);
+  std::vector<LinkTarget> wanted_links() const;
+  void claim_names(const RunContext& run);
   void settle_folder();
 
   Options options_;
@@ -134,7 +136,8 @@ class ModelCheckpoint final : public Callback {
   std::optional<MonitoredMetric> monitored_;
   Saved saved_;
   std::optional<Saved> before_save_;  // while it is not known whether the newest save has succeeded
-  CheckpointLinks links_;
+  AwaitedFolder awaited_;             // of the newest save
+  bool owns_best_ = false;            // the link
   std::string protected_name_;        // the folder that the fit was resumed from
   std::filesystem::path dir_;         // known when the training starts
   std::filesystem::path loaded_dir_;  // that of the loaded state; empty: none, or dealt with

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,11 +21,19 @@ class LightningModule;
 class Logger;
 class Optimizers;
 
+/// A symbolic link.
+struct LinkTarget {
+  std::filesystem::path link;
+  std::string target;  ///< As it stands in the link: relative to the link's folder.
+};
+
 /// How a checkpoint is saved.
 struct SaveOptions {
   /// Only the weights, the position and the hyper-parameters: such a checkpoint cannot be resumed from.
   bool weights_only = false;
-  /// Folders of older checkpoints that are removed once this one is complete, and not before.
+  /// Links that are moved, each in one step, once this one is complete. Left out: those whose target is not there.
+  std::vector<LinkTarget> links = {};
+  /// Folders of older checkpoints that are removed once the links are moved, and not before.
   std::vector<std::filesystem::path> replaces = {};
   /// A save that fails (full disk) does not end the run: it is reported on stderr, and nothing is removed.
   bool continue_on_error = false;
@@ -36,7 +45,9 @@ class TrainerControl {
   virtual ~TrainerControl() = default;
 
   /// Ends the fit at the next step border once min_epochs and min_steps are reached, with a last validation if one is
-  /// due at the end of the epoch. Any rank that asks stops all ranks.
+  /// due at the end of the epoch. Any rank that asks stops all ranks. A checkpoint does not keep the request: when a
+  /// fit is resumed, a callback whose reason still holds under its present options asks again in on_fit_start or
+  /// on_train_start, and the fit then ends at once.
   virtual void request_stop(const std::string& reason) = 0;
   /// Saves the run at `path`, a folder, once all callbacks have had the hook that runs now, so that the checkpoint
   /// holds the state of all of them (collective). The state is copied then; the files are written in the background.
@@ -46,8 +57,12 @@ class TrainerControl {
   /// Puts weights, optimizers, precision and the number of steps back to those of a checkpoint at the next step border.
   /// The position in the data stays, so that the batches in between are not seen again; loggers drop the rows after it.
   virtual void go_back_to(const std::filesystem::path& checkpoint) = 0;
-  /// The newest checkpoint of this fit that is complete; nullopt if there is none.
+  /// The newest checkpoint of this fit that is complete, which in a resumed fit is at first the one that it goes on
+  /// from; nullopt if there is none.
   virtual std::optional<std::filesystem::path> last_checkpoint() = 0;
+  /// Gives `path` to `owner` (a callback's state_key) until the fit ends, so that no other callback writes there. False
+  /// if another owner has it. Each rank keeps its own list.
+  virtual bool claim(const std::filesystem::path& path, const std::string& owner) = 0;
 
   /// Leaves out the optimizer step that is about to be made: its gradients are dropped and global_step stays.
   /// In on_before_optimizer_step only.
@@ -83,6 +98,8 @@ struct RunContext {
 
   /// True if the optimizer step that comes next, or (in on_train_batch_end) the one just done, gets a row in the log.
   bool is_logging_step = false;
+  /// Where the batch of this hook comes from, see DataLoader::sample_indices(). In hooks of evaluation batches only.
+  std::span<const int64_t> sample_indices = {};
 };
 
 }  // namespace levin

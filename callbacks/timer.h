@@ -15,8 +15,7 @@ namespace levin {
 ///
 /// The time of the training runs from on_train_start to on_train_end, validations within it included, as max_time of
 /// the Trainer counts it. A run that is resumed goes on with the time it had, so that `duration` limits all its parts
-/// together, under the duration that it has now; one whose time is over makes no further step. A checkpoint from after
-/// the end was asked for keeps that: to go on with a longer duration, resume from one before it.
+/// together, under the duration that it has now; one whose time is over makes no further step.
 ///
 /// min_epochs and min_steps of the Trainer delay the end. The Trainer's default of 1000 epochs holds beside the timer:
 /// set max_epochs for longer runs.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/core/error.h"
+#include "trainer/core/files/link.h"
 #include "trainer/core/tied_tensors.h"
 
 namespace levin {
@@ -66,6 +67,7 @@ void CheckpointWriter::submit(const std::filesystem::path& path, Checkpoint chec
   checkpoint_ = std::move(checkpoint);
   options_ = options;
   error_ = nullptr;
+  is_complete_ = false;
   thread_ = std::thread([this] { write(); });
 }
 
@@ -73,6 +75,10 @@ void CheckpointWriter::write() noexcept {
   block_signals();
   try {
     save_checkpoint(path_, checkpoint_);
+    is_complete_ = true;
+    for (const LinkTarget& link : options_.links) {
+      if (std::filesystem::exists(link.link.parent_path() / link.target)) replace_link(link.link, link.target);
+    }
     for (const std::filesystem::path& older : options_.replaces) std::filesystem::remove_all(older);
   } catch (...) {
     error_ = std::current_exception();
@@ -89,15 +95,16 @@ void CheckpointWriter::finish() {
   is_over_.store(false, std::memory_order_relaxed);
   checkpoint_ = {};
   const std::exception_ptr error = std::exchange(error_, nullptr);
-  if (!error) {
-    last_complete_ = path_;
-    return;
-  }
+  if (is_complete_) last_complete_ = path_;
+  if (!error) return;
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& failure) {
     if (!options_.continue_on_error) throw CheckpointError(failure.what());
-    TORCH_WARN("The checkpoint ", path_.string(), " was not saved, and the run goes on without it: ", failure.what());
+    TORCH_WARN("The checkpoint ", path_.string(),
+               is_complete_ ? " was saved, but links or older checkpoints are not as they should be: "
+                            : " was not saved, and the run goes on without it: ",
+               failure.what());
   }
 }
 

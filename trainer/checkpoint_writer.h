@@ -13,7 +13,8 @@
 namespace levin {
 
 /// Writes checkpoints in the background: submit() copies the state and returns; a thread writes the files. One save is
-/// in flight at most. Call all methods from one thread.
+/// in flight at most. Then it moves the links and removes the older folders that SaveOptions name, in this order, so
+/// that a link never names a folder that is gone, whenever the process is killed. Call all methods from one thread.
 class CheckpointWriter {
  public:
   CheckpointWriter() = default;
@@ -31,6 +32,8 @@ class CheckpointWriter {
   }
   /// The same, after waiting for it.
   void wait();
+  /// `path` is a complete checkpoint, and no save is newer yet.
+  void start_from(const std::filesystem::path& path) { last_complete_ = path; }
   /// The newest checkpoint that is complete.
   const std::optional<std::filesystem::path>& last_complete() const { return last_complete_; }
 
@@ -45,6 +48,7 @@ class CheckpointWriter {
   Checkpoint checkpoint_;
   SaveOptions options_;
   std::exception_ptr error_;
+  bool is_complete_ = false;  // whatever error_ says of what came after it
   std::optional<std::filesystem::path> last_complete_;
   // Copies of the last save, by part and name, are written over by the next one: their pages are there already.
   std::unordered_map<std::string, at::Tensor> copies_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "trainer/core/error.h"
 #include "trainer/hooks.h"
@@ -185,6 +186,7 @@ void EvalLoop::run_batches(std::optional<int64_t> max_batches) {
   store_.reset_epoch();
   is_reduced_ = false;
   predictions_.clear();
+  batch_rows_.clear();
 
   StepContext outside(stage_, state_, nullptr);
   StepContext ctx = hook_context();
@@ -207,6 +209,8 @@ Metrics EvalLoop::reduce_metrics() {
   is_reduced_ = true;
   const Metrics metrics = store_.epoch_metrics(run_.parts.strategy->communicator());
   run_.metrics.set_all(metrics);
+  run_.log_batch_rows(std::exchange(batch_rows_, {}), stage_);
+  run_.num_eval_batches[static_cast<size_t>(stage_)] += state_.batch_idx;
   Metrics row;
   for (const auto& [name, value] : metrics) {
     if (store_.goes_to_logger(name)) row.set(name, value);
@@ -218,17 +222,20 @@ Metrics EvalLoop::reduce_metrics() {
 void EvalLoop::run_batch(const Batch& batch) {
   const EvalHooks& hooks = hooks_of(stage_);
   const Hooks all = run_.hooks(module_);
-  const RunContext run = context();
+  RunContext run = context();
+  run.sample_indices = loader_.sample_indices();
   StepContext ctx(stage_, state_, batch, store_);
   all.call(hooks.batch_start, hooks.module_batch_start, run, ctx, batch);
   call_step(batch);
   if (stage_ == Stage::kPredict) {
-    all.call(&Callback::on_predict_batch_end, &LightningModule::on_predict_batch_end, run, ctx, predictions_.back(),
-             batch);
+    all.call(&Callback::on_predict_batch_end, &LightningModule::on_predict_batch_end, run, ctx, prediction_, batch);
+    if (surroundings_.keeps_predictions) predictions_.push_back(std::move(prediction_));
+    prediction_ = Batch();
   } else {
     all.call(hooks.batch_end, hooks.module_batch_end, run, ctx, batch);
   }
   store_.end_step();
+  if (stage_ != Stage::kPredict && !is_sanity_checking_) batch_rows_.push_back(store_.step_metrics());
 }
 
 void EvalLoop::call_step(const Batch& batch) {
@@ -237,7 +244,7 @@ void EvalLoop::call_step(const Batch& batch) {
   try {
     switch (stage_) {
       case Stage::kTest: module_.test_step(batch, ctx); break;
-      case Stage::kPredict: predictions_.push_back(module_.predict_step(batch, ctx).to(at::Device(at::kCPU))); break;
+      case Stage::kPredict: prediction_ = module_.predict_step(batch, ctx).to(at::Device(at::kCPU)); break;
       default: module_.validation_step(batch, ctx); break;
     }
   } catch (const c10::Error& error) {

@@ -18,6 +18,8 @@ namespace levin {
 struct EvalSurroundings {
   bool is_fitting = false;
   Optimizers* optimizers = nullptr;
+  /// Of kPredict: false if nobody calls take_predictions(), so that they need not be kept.
+  bool keeps_predictions = true;
   /// Called between two batches; throws to end the pass.
   std::function<void()> between_batches = nullptr;
 };
@@ -46,6 +48,9 @@ class EvalLoop final : public TrainerControl {
   }
   void go_back_to(const std::filesystem::path& checkpoint) override { control_.go_back_to(checkpoint); }
   std::optional<std::filesystem::path> last_checkpoint() override { return control_.last_checkpoint(); }
+  bool claim(const std::filesystem::path& path, const std::string& owner) override {
+    return control_.claim(path, owner);
+  }
   void skip_optimizer_step() override { control_.skip_optimizer_step(); }
   void set_accumulate_grad_batches(int64_t num_batches) override { control_.set_accumulate_grad_batches(num_batches); }
   void log(std::string_view name, double value, const LogOptions& options) override;
@@ -68,7 +73,11 @@ class EvalLoop final : public TrainerControl {
   MetricStore store_;
   std::filesystem::path run_dir_;
   std::optional<int64_t> num_batches_;
+  Batch prediction_;  // of the batch that runs
   std::vector<Batch> predictions_;
+  // The on_step values of the pass. Rows of a pass that a signal or an error ends are never logged, so that a fit that
+  // is resumed before it logs each once.
+  std::vector<Metrics> batch_rows_;
   bool is_sanity_checking_ = false;
   bool is_reduced_ = false;  // nothing can be logged any more
 };

@@ -39,9 +39,9 @@ void load_weights(const std::filesystem::path& path, Strategy& strategy, Lightni
   }
 }
 
-Evaluation evaluate(Run& run, LightningModule& module, DataLoader& loader, Stage stage) {
+Evaluation evaluate(Run& run, LightningModule& module, DataLoader& loader, Stage stage, bool keeps_predictions) {
   RefusingControl control;
-  EvalLoop loop(run, control, module, loader, stage);
+  EvalLoop loop(run, control, module, loader, stage, {.keeps_predictions = keeps_predictions});
   try {
     Evaluation result;
     result.metrics = loop.run_pass();
@@ -58,7 +58,7 @@ Evaluation evaluate(Run& run, LightningModule& module, DataLoader& loader, Stage
 }  // namespace
 
 Evaluation run_evaluation(Run& run, LightningModule& module, DataLoader* loader, Stage stage,
-                          const std::filesystem::path& checkpoint) {
+                          const std::filesystem::path& checkpoint, bool keeps_predictions) {
   const BackendScope backend(run.options);
   try {
     return in_stage(run, module, stage, [&] {
@@ -69,7 +69,7 @@ Evaluation run_evaluation(Run& run, LightningModule& module, DataLoader* loader,
       DataLoader& used = own ? *own : *loader;
       attach_loader(run, used);
       run.open_folder();
-      return evaluate(run, module, used, stage);
+      return evaluate(run, module, used, stage, keeps_predictions);
     });
   } catch (...) {
     run.discard_unkept_folder();

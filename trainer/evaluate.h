@@ -18,8 +18,9 @@ struct Evaluation {
 };
 
 /// A whole validation, test or prediction on its own, from setup to teardown. loader: nullptr for that of Run::data.
-/// checkpoint: a folder whose weights are loaded first, or "". The folder of the run stays if the pass got through.
+/// checkpoint: a folder whose weights are loaded first, or "". keeps_predictions: false to leave
+/// Evaluation::predictions empty. The folder of the run stays if the pass got through.
 Evaluation run_evaluation(Run& run, LightningModule& module, DataLoader* loader, Stage stage,
-                          const std::filesystem::path& checkpoint);
+                          const std::filesystem::path& checkpoint, bool keeps_predictions = true);
 
 }  // namespace levin

@@ -136,7 +136,7 @@ FitResult train(Run& run, LightningModule& module, Optimizers& optimizers, FitDa
                 const std::optional<ResumePoint>& point) {
   const auto times = std::make_shared<SectionTimes>();
   FitLoop loop(run, module, optimizers, data, [&run, times] { update_record(run, time_split(*times)); });
-  if (point) loop.load_state(point->checkpoint);
+  if (point) loop.load_state(point->checkpoint, point->folder);
   std::string profile;
   FitStatus status;
   try {

@@ -47,7 +47,7 @@ StateDict surrounding_state(const Run& run) {
   state.merge("callbacks.", run.callbacks.state());
   if (run.data != nullptr) state.merge("data.", run.data->state());
   state.merge("precision.", run.parts.precision->state());
-  for (size_t i = 0; i < run.parts.loggers.size(); ++i) state.merge(logger_prefix(i), run.parts.loggers[i]->state());
+  state.merge("", logger_states(run));
   state.merge("random.", random_state());
   return state;
 }
@@ -63,6 +63,12 @@ void check_resumable(const StateDict& saved) {
 void load_model(const Checkpoint& checkpoint, Strategy& strategy, LightningModule& module) {
   strategy.load_model_state(module, checkpoint.model);
   module.on_load_checkpoint(checkpoint.run.under("module_extra."));
+}
+
+StateDict logger_states(const Run& run) {
+  StateDict state;
+  for (size_t i = 0; i < run.parts.loggers.size(); ++i) state.merge(logger_prefix(i), run.parts.loggers[i]->state());
+  return state;
 }
 
 void load_logger_states(Run& run, const StateDict& saved) {

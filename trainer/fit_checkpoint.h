@@ -23,6 +23,8 @@ void check_resumable(const StateDict& saved);
 
 /// Loads the weights and calls on_load_checkpoint (collective). Errors: CheckpointError; the module is then unchanged.
 void load_model(const Checkpoint& checkpoint, Strategy& strategy, LightningModule& module);
+/// Where the logs stand.
+StateDict logger_states(const Run& run);
 /// Loggers drop the rows after the checkpoint. Errors: OutputError if a log is not the one that the checkpoint is of.
 void load_logger_states(Run& run, const StateDict& saved);
 

@@ -25,6 +25,8 @@ FitStatus FitLoop::run() {
   const SignalWatch signals(run_.options.handle_signals);
   try {
     start_training();
+    // An epoch that is left is also ended if no batch is left to do in it.
+    if (is_resumed_in_epoch_ && !position_.is_cut_epoch_closed && !is_past_last_epoch()) run_epoch();
     while (!is_done()) run_epoch();
     end_training();
     return position_.is_stop_requested ? FitStatus::kStoppedEarly : FitStatus::kFinished;
@@ -113,9 +115,10 @@ bool FitLoop::may_stop() const {
   return run_.state.epoch >= run_.options.min_epochs && run_.state.global_step >= run_.options.min_steps;
 }
 
-bool FitLoop::is_done() const {
-  return may_stop() || is_last_step_done() || (max_epochs_ && run_.state.epoch >= *max_epochs_) ||
-         run_.options.limit_train_batches.is_zero();
+bool FitLoop::is_done() const { return may_stop() || is_last_step_done() || is_past_last_epoch(); }
+
+bool FitLoop::is_past_last_epoch() const {
+  return (max_epochs_ && run_.state.epoch >= *max_epochs_) || run_.options.limit_train_batches.is_zero();
 }
 
 void FitLoop::run_epoch() {
@@ -151,6 +154,7 @@ std::optional<Batch> FitLoop::next_batch() {
 }
 
 void FitLoop::start_epoch() {
+  position_.is_cut_epoch_closed = false;
   if (std::exchange(is_resumed_in_epoch_, false)) return;
   const int64_t reload = run_.options.reload_dataloaders_every_n_epochs;
   if (reload > 0 && run_.state.epoch > 0 && run_.state.epoch % reload == 0) reload_data();
@@ -269,6 +273,7 @@ void FitLoop::end_epoch(bool is_whole) {
   if (is_whole) driver_.on_epoch(run_.metrics);
   run_.log_row(epoch_row_);
   position_.is_epoch_over = is_whole;
+  position_.is_cut_epoch_closed = !is_whole;
   log_target_ = LogTarget::kNone;
   run_.callbacks.call_if(/*runs_last=*/true, &Callback::on_train_epoch_end, context_);
   flush_saves();

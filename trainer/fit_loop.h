@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,8 +33,8 @@ class FitLoop final : public TrainerControl {
           std::function<void()> on_epoch_done = nullptr);
 
   /// Goes on from a checkpoint of a fit, whose weights and callbacks are loaded already. Before run().
-  /// Errors: CheckpointError.
-  void load_state(const Checkpoint& checkpoint);
+  /// folder: where it is, for last_checkpoint(). Errors: CheckpointError.
+  void load_state(const Checkpoint& checkpoint, const std::filesystem::path& folder);
 
   /// Trains until a limit is reached, a callback asks for the end, or a signal arrives. Errors: whatever a step, a hook
   /// or the loader throws; LibTorch's errors in a step as ModelError. The callbacks' on_exception has then been called.
@@ -46,6 +47,7 @@ class FitLoop final : public TrainerControl {
   void save_checkpoint(const std::filesystem::path& path, const SaveOptions& options) override;
   void go_back_to(const std::filesystem::path& checkpoint) override;
   std::optional<std::filesystem::path> last_checkpoint() override;
+  bool claim(const std::filesystem::path& path, const std::string& owner) override;
   void skip_optimizer_step() override;
   void set_accumulate_grad_batches(int64_t num_batches) override;
   void log(std::string_view name, double value, const LogOptions& options) override;
@@ -78,6 +80,7 @@ class FitLoop final : public TrainerControl {
   void check_signals_after_epoch();
 
   bool is_done() const;
+  bool is_past_last_epoch() const;
   bool may_stop() const;
   bool may_stop_in_epoch() const;
   bool is_last_step_done() const;
@@ -113,7 +116,10 @@ class FitLoop final : public TrainerControl {
   CheckpointWriter writer_;
   std::vector<PendingSave> pending_saves_;
   std::optional<std::filesystem::path> pending_go_back_;
-  Metrics epoch_row_;  // what the loggers get at the end of the epoch
+  std::map<std::filesystem::path, std::string> owners_;  // of the paths that callbacks claimed
+  std::filesystem::path resumed_from_;
+  StateDict resumed_loggers_;  // where the logs of this run stood then; the checkpoint may know those of another run
+  Metrics epoch_row_;          // what the loggers get at the end of the epoch
   std::optional<int64_t> max_epochs_;
   std::optional<int64_t> max_steps_;
   std::optional<double> max_seconds_;

@@ -29,6 +29,10 @@ std::optional<std::filesystem::path> FitLoop::last_checkpoint() {
   return writer_.last_complete();
 }
 
+bool FitLoop::claim(const std::filesystem::path& path, const std::string& owner) {
+  return owners_.try_emplace(path.lexically_normal(), owner).first->second == owner;
+}
+
 void FitLoop::skip_optimizer_step() { step_.skip(); }
 
 void FitLoop::set_accumulate_grad_batches(int64_t num_batches) {
@@ -85,13 +89,17 @@ Checkpoint FitLoop::checkpoint(bool weights_only) {
   checkpoint.run.merge("steps.", store_.state());
   checkpoint.run.merge("epochs.", epoch_store_.state());
   checkpoint.run.merge("loader.", data_.train().state());
+  checkpoint.run.set("validation_batches", run_.num_eval_batches[static_cast<size_t>(Stage::kValidate)]);
   checkpoint.run.merge("", surrounding_state(run_));
   return checkpoint;
 }
 
-void FitLoop::load_state(const Checkpoint& checkpoint) {
+void FitLoop::load_state(const Checkpoint& checkpoint, const std::filesystem::path& folder) {
   const StateDict& saved = checkpoint.run;
   check_resumable(saved);
+  resumed_from_ = std::filesystem::canonical(folder);  // links may move
+  writer_.start_from(resumed_from_);
+  resumed_loggers_ = logger_states(run_);
   driver_.prepare(global_batch_size(), total_steps(), max_epochs_);
   driver_.load_state(checkpoint.optimizer);
   load_gradient_state(module_, checkpoint.optimizer.under("gradients."));
@@ -101,6 +109,9 @@ void FitLoop::load_state(const Checkpoint& checkpoint) {
   epoch_store_.load_state(saved.under("epochs."));
   run_.parts.precision->load_state(saved.under("precision."));
   resumed_random_ = saved.under("random.");
+  if (saved.contains("validation_batches")) {
+    run_.num_eval_batches[static_cast<size_t>(Stage::kValidate)] = saved.integer("validation_batches");
+  }
   is_resumed_ = true;
   is_resumed_in_epoch_ = !position_.is_epoch_over && run_.state.batch_idx > 0;
   if (position_.is_epoch_over) {
@@ -129,7 +140,10 @@ void FitLoop::go_back() {
   run_.state.global_step = checkpoint.run.integer("global_step");
   last_logged_step_ = run_.state.global_step;
   run_.callbacks.load_state(checkpoint.run.under("callbacks."), /*go_back=*/true);
-  load_logger_states(run_, checkpoint.run);
+  load_logger_states(run_, path == resumed_from_ ? resumed_loggers_ : checkpoint.run);
+  if (checkpoint.run.contains("validation_batches")) {
+    run_.num_eval_batches[static_cast<size_t>(Stage::kValidate)] = checkpoint.run.integer("validation_batches");
+  }
 }
 
 }  // namespace levin

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "callbacks/run_context.h"
 #include "trainer/callback_list.h"
@@ -28,6 +30,8 @@ struct Run {
   TrainerState state = {};
   /// Newest values by plain name: what callbacks monitor.
   Metrics metrics = {};
+  /// Batches of whole passes over the data, by Stage. Of kTrain and kPredict nobody counts them.
+  std::array<int64_t, 4> num_eval_batches = {};
   std::unique_ptr<RunFolder> folder = nullptr;
 
   /// The data module of the call that runs; nullptr if it got loaders.
@@ -55,6 +59,8 @@ struct Run {
 
   /// Hands a row to every logger, on rank 0; without values, nothing.
   void log_row(const Metrics& row);
+  /// The same for the batches of a pass that is done: their on_step values, one entry a batch.
+  void log_batch_rows(const std::vector<Metrics>& rows, Stage stage);
   void flush_loggers();
 };
 

@@ -63,15 +63,15 @@ Metrics Trainer::test(LightningModule& module, DataLoader& loader, const std::fi
 }
 
 std::vector<Batch> Trainer::predict(LightningModule& module, LightningDataModule& data,
-                                    const std::filesystem::path& checkpoint) {
+                                    const std::filesystem::path& checkpoint, bool return_predictions) {
   run_->data = &data;
-  return run_evaluation(*run_, module, nullptr, Stage::kPredict, checkpoint).predictions;
+  return run_evaluation(*run_, module, nullptr, Stage::kPredict, checkpoint, return_predictions).predictions;
 }
 
 std::vector<Batch> Trainer::predict(LightningModule& module, DataLoader& loader,
-                                    const std::filesystem::path& checkpoint) {
+                                    const std::filesystem::path& checkpoint, bool return_predictions) {
   run_->data = nullptr;
-  return run_evaluation(*run_, module, &loader, Stage::kPredict, checkpoint).predictions;
+  return run_evaluation(*run_, module, &loader, Stage::kPredict, checkpoint, return_predictions).predictions;
 }
 
 const TrainerState& Trainer::state() const { return run_->state; }

@@ -67,10 +67,12 @@ class Trainer {
   Metrics test(LightningModule& module, LightningDataModule& data, const std::filesystem::path& checkpoint = {});
   Metrics test(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint = {});
 
-  /// What predict_step returns for each batch, in the order of the data, on the CPU.
+  /// What predict_step returns for each batch, in the order of the data, on the CPU. return_predictions: false returns
+  /// nothing and keeps no batch in memory once callbacks, such as PredictionWriter, have seen it.
   std::vector<Batch> predict(LightningModule& module, LightningDataModule& data,
-                             const std::filesystem::path& checkpoint = {});
-  std::vector<Batch> predict(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint = {});
+                             const std::filesystem::path& checkpoint = {}, bool return_predictions = true);
+  std::vector<Batch> predict(LightningModule& module, DataLoader& loader, const std::filesystem::path& checkpoint = {},
+                             bool return_predictions = true);
 
   const TrainerState& state() const;
   /// Newest value of everything that was logged.

@@ -112,6 +112,12 @@ void CSVLogger::log_metrics(const Metrics& metrics, int64_t step, int64_t epoch)
   pending_ = Row{step, epoch, metrics};
 }
 
+void CSVLogger::log_batch_metrics(const Metrics& metrics, const EvaluationBatch& batch) {
+  close_pending();
+  Logger::log_batch_metrics(metrics, batch);
+  close_pending();
+}
+
 void CSVLogger::flush() {
   append_pending();
   file_.flush();

@@ -19,7 +19,8 @@ namespace levin {
 /// Rows are appended. A new name rewrites the file once, with empty cells in older rows, under a temporary name that
 /// replaces the file. The last row stays open, so that metrics of the same step and epoch with other names join it; one
 /// that flush() has written already is then written anew. Values are the shortest text that reads back exactly;
-/// "nan", "inf" and "-inf" for what is not finite. Names are quoted as in RFC 4180 where they need it.
+/// "nan", "inf" and "-inf" for what is not finite. Batches of an evaluation have a column
+/// "validation_batch" or "test_batch" besides. Names are quoted as in RFC 4180 where they need it.
 ///
 /// In a folder that has a metrics.csv, the file is continued; a last line that a kill has torn is dropped.
 /// load_state() brings back the rows and columns of state(). A log that is shorter, as after a power cut, is continued
@@ -44,6 +45,8 @@ class CSVLogger final : public Logger {
 
   void open(const std::filesystem::path& run_dir) override;
   void log_metrics(const Metrics& metrics, int64_t step, int64_t epoch) override;
+  /// A row of its own, which no other metrics join.
+  void log_batch_metrics(const Metrics& metrics, const EvaluationBatch& batch) override;
   void flush() override;
   /// "bytes", "header", and the open row: "row.offset", "row.step", "row.epoch", "row.metrics.<name>".
   StateDict state() const override;

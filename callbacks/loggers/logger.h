@@ -14,6 +14,15 @@
 
 namespace levin {
 
+/// Where a row of a single batch of an evaluation belongs.
+struct EvaluationBatch {
+  std::string_view stage;  ///< "validation" or "test"
+  int64_t batch_idx;       ///< In its pass, from 0.
+  int64_t total_batches;   ///< Of this stage in the run, before this one: over passes that a resume goes on from too.
+  int64_t step;            ///< These two as in log_metrics().
+  int64_t epoch;
+};
+
 /// Where metrics go. Called on rank 0 only, from one thread.
 class Logger {
  public:
@@ -28,6 +37,13 @@ class Logger {
   /// One row. `step` is the index of the last optimizer step done, from 0; `epoch` from 0.
   /// Errors of this and the following: OutputError.
   virtual void log_metrics(const Metrics& metrics, int64_t step, int64_t epoch) = 0;
+  /// A row of a single batch of an evaluation. Default: a row of log_metrics(), with batch_idx as "<stage>_batch".
+  virtual void log_batch_metrics(const Metrics& metrics, const EvaluationBatch& batch) {
+    Metrics row;
+    row.set(std::string(batch.stage) + "_batch", static_cast<double>(batch.batch_idx));
+    row.set_all(metrics);
+    log_metrics(row, batch.step, batch.epoch);
+  }
   /// Once, before the first row of a run that is not resumed. Default of this and the next three: not kept.
   virtual void log_hyperparameters(const Hyperparameters& /*hyperparameters*/) {}
   virtual void log_text(std::string_view /*name*/, std::string_view /*text*/, int64_t /*step*/) {}

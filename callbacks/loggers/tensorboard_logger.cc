@@ -81,6 +81,14 @@ void TensorBoardLogger::log_metrics(const Metrics& metrics, int64_t step, int64_
   last_epoch_ = row_epoch;
 }
 
+void TensorBoardLogger::log_batch_metrics(const Metrics& metrics, const EvaluationBatch& batch) {
+  check_open("log_batch_metrics");
+  if (metrics.empty()) return;
+  check_metric_names(metrics, "TensorBoardLogger", "scalar");
+  // Not append(): next_step_ is on the axis of optimizer steps.
+  append_record_of(event::scalars(now(), batch.total_batches + batch.batch_idx, metrics, std::nullopt));
+}
+
 void TensorBoardLogger::log_hyperparameters(const Hyperparameters& hyperparameters) {
   check_open("log_hyperparameters");
   append_record_of(event::hparams_start(now(), hyperparameters));

@@ -41,6 +41,8 @@ class TensorBoardLogger final : public Logger {
 
   void open(const std::filesystem::path& run_dir) override;
   void log_metrics(const Metrics& metrics, int64_t step, int64_t epoch) override;
+  /// The step axis of these counts the batches of the stage in the run.
+  void log_batch_metrics(const Metrics& metrics, const EvaluationBatch& batch) override;
   void log_hyperparameters(const Hyperparameters& hyperparameters) override;
   void log_text(std::string_view name, std::string_view text, int64_t step) override;
   void log_histogram(std::string_view name, const at::Tensor& values, int64_t step) override;

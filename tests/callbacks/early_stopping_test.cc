@@ -165,6 +165,51 @@ TEST_F(EarlyStoppingTest, ResumedRunGoesOnUnderItsNewOptions) {
   EXPECT_FALSE(after.goes_back());
 }
 
+// A checkpoint from after the request: where the options still say so, the end is asked for again.
+TEST_F(EarlyStoppingTest, ResumedRunThatWasToEndAsksAgain) {
+  options.patience = 2;
+  EarlyStopping callback(options);
+  EXPECT_EQ(epochs_until_stop(callback, {1.0, 2.0, 3.0}), 3u);
+  const std::string first = reason();
+  run.control.stop_reasons.clear();
+  EarlyStopping resumed(options);
+  resumed.load_state(callback.state());
+  resumed.on_fit_start(run.context(Stage::kTrain));
+  EXPECT_EQ(reason(), first);
+  EXPECT_EQ(resumed.stopped_epoch(), 2);
+  run.control.stop_reasons.clear();
+  resumed.on_fit_start(run.context(Stage::kTrain));  // of a fit that is not resumed
+  EXPECT_EQ(reason(), "");
+}
+
+TEST_F(EarlyStoppingTest, ResumedRunWithMorePatienceGoesOn) {
+  options.patience = 2;
+  EarlyStopping callback(options);
+  EXPECT_EQ(epochs_until_stop(callback, {1.0, 2.0, 3.0}), 3u);
+  run.control.stop_reasons.clear();
+  options.patience = 3;
+  EarlyStopping resumed(options);
+  resumed.load_state(callback.state());
+  resumed.on_fit_start(run.context(Stage::kTrain));
+  EXPECT_EQ(reason(), "");
+  EXPECT_EQ(resumed.stopped_epoch(), std::nullopt);
+  EXPECT_EQ(epochs_until_stop(resumed, {4.0, 5.0}), 1u);
+}
+
+TEST_F(EarlyStoppingTest, ResumedRunAsksAgainForTheLimitThatItStillHas) {
+  options.divergence_threshold = 5.0;
+  EarlyStopping callback(options);
+  EXPECT_EQ(epochs_until_stop(callback, {1.0, 6.0}), 2u);
+  run.control.stop_reasons.clear();
+  for (const double limit : {7.0, 5.5}) {
+    options.divergence_threshold = limit;
+    EarlyStopping resumed(options);
+    resumed.load_state(callback.state());
+    resumed.on_fit_start(run.context(Stage::kTrain));
+    EXPECT_EQ(run.control.stop_reasons.size(), limit < 6.0 ? 1u : 0u) << limit;
+  }
+}
+
 TEST_F(EarlyStoppingTest, OptionsThatAreWrongAreNamed) {
   EXPECT_THROW(EarlyStopping({.monitor = ""}), ConfigError);
   EXPECT_THROW(EarlyStopping({.monitor = "a", .mode = "mean"}), ConfigError);

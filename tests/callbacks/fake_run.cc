@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "trainer/core/error.h"
+#include "trainer/core/files/link.h"
 #include "trainer/core/lightning_module.h"
 
 namespace levin {
@@ -36,6 +37,9 @@ void FakeControl::write_checkpoints() {
     if (std::filesystem::exists(path)) std::filesystem::rename(path, older);
     std::filesystem::rename(written, path);
     std::filesystem::remove_all(older);
+    for (const auto& [link, target] : options.links) {
+      if (std::filesystem::exists(link.parent_path() / target)) replace_link(link, target);
+    }
     for (const auto& replaced : options.replaces) std::filesystem::remove_all(replaced);
     saved.push_back(path);
     save_options.push_back(options);

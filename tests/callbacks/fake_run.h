@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ class FakeControl final : public TrainerControl {
   std::optional<std::filesystem::path> last_checkpoint() override {
     return saved.empty() ? std::nullopt : std::optional(saved.back());
   }
+  bool claim(const std::filesystem::path& path, const std::string& owner) override {
+    return owners.try_emplace(path, owner).first->second == owner;
+  }
   void skip_optimizer_step() override { ++num_skipped_steps; }
   void set_accumulate_grad_batches(int64_t num_batches) override { accumulate_grad_batches.push_back(num_batches); }
   void log(std::string_view name, double value, const LogOptions& options) override {
@@ -40,6 +44,7 @@ class FakeControl final : public TrainerControl {
     log_options.emplace_back(name, options);
   }
 
+  std::map<std::filesystem::path, std::string> owners;
   std::vector<std::string> stop_reasons;
   std::vector<std::filesystem::path> saved;  // those that are complete
   std::vector<SaveOptions> save_options;
@@ -74,7 +79,8 @@ struct FakeRun {
             .num_batches = num_batches,
             .max_epochs = max_epochs,
             .max_steps = max_steps,
-            .is_logging_step = is_logging_step};
+            .is_logging_step = is_logging_step,
+            .sample_indices = sample_indices};
   }
 
   bool is_sanity_checking = false;
@@ -96,6 +102,7 @@ struct FakeRun {
   std::optional<int64_t> num_batches;
   std::optional<int64_t> max_epochs;
   std::optional<int64_t> max_steps;
+  std::vector<int64_t> sample_indices;
 };
 
 // A folder that is gone after the test.

@@ -91,6 +91,44 @@ TEST_F(ModelCheckpointFilesTest, LinksMoveOnceTheCheckpointIsComplete) {
   EXPECT_EQ(link("best"), "step=2");
 }
 
+// The writer moves them before it removes what the new one replaces.
+TEST_F(ModelCheckpointFilesTest, LoopIsToldWhichLinksToMove) {
+  start({.monitor = "val", .filename = "{epoch}"});
+  epoch(1, 1.0);
+  epoch(1, 2.0);
+  ASSERT_EQ(run_.control.save_options.size(), 2u);
+  const std::vector<LinkTarget>& links = run_.control.save_options[1].links;
+  ASSERT_EQ(links.size(), 2u);
+  EXPECT_EQ(links[0].link, dir() / "last");
+  EXPECT_EQ(links[0].target, "epoch=1");
+  EXPECT_EQ(links[1].link, dir() / "best");
+  EXPECT_EQ(links[1].target, "epoch=0");
+}
+
+// Saves of one hook are written after it, so that the second does not find the first on the disk yet.
+TEST_F(ModelCheckpointFilesTest, TwoOfOneFolderDoNotTakeEachOthersNames) {
+  start({.monitor = "val", .filename = "model"});
+  ModelCheckpoint second({.monitor = "val", .mode = "max", .filename = "model"});
+  second.on_train_start(train());
+  for (const double value : {1.0, 2.0, 0.5}) {
+    ++run_.state.global_step;
+    run_.evaluation_store.log("val", value, {}, 1.0);
+    run_.metrics.set("val", value);
+    for (ModelCheckpoint* callback : {checkpoint_.get(), &second}) {
+      callback->on_validation_start(validate());
+      callback->on_validation_end(validate());
+    }
+    run_.control.write_checkpoints();
+  }
+  EXPECT_EQ(checkpoint_->best_model_score(), 0.5);
+  EXPECT_EQ(second.best_model_score(), 2.0);
+  const std::set<fs::path> all = {checkpoint_->best_model_path(), second.best_model_path(), second.last_model_path()};
+  EXPECT_EQ(all.size(), 3u);
+  for (const fs::path& path : all) EXPECT_TRUE(fs::is_directory(path)) << path;
+  EXPECT_EQ(fs::canonical(dir() / "best"), fs::canonical(checkpoint_->best_model_path()));  // that of the first
+  EXPECT_EQ(fs::canonical(dir() / "last"), fs::canonical(second.last_model_path()));
+}
+
 TEST_F(ModelCheckpointFilesTest, LoopIsToldWhatTheNewOneReplaces) {
   start({.filename = "{epoch}", .save_weights_only = true});
   epoch(1);
@@ -233,8 +271,7 @@ TEST_F(ModelCheckpointFilesTest, LinkThatIsAFolderIsAnError) {
   fs::create_directories(dir() / "last");
   std::ofstream(dir() / "last" / "file") << "x";
   start({});
-  epoch(1);
-  EXPECT_THROW(end(), CheckpointError);
+  EXPECT_THROW(epoch(1), CheckpointError);
   EXPECT_TRUE(fs::exists(dir() / "last" / "file"));
 }
 

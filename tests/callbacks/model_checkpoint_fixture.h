@@ -59,6 +59,7 @@ class ModelCheckpointTest : public testing::Test {
   void resume(const ModelCheckpoint::Options& options, const StateDict& state) {
     checkpoint_ = std::make_unique<ModelCheckpoint>(options, [this] { return now_s_; });
     checkpoint_->load_state(state);
+    run_.control.owners.clear();  // as in a new fit
     checkpoint_->on_train_start(train());
   }
   // As the loop does once all callbacks had their hook. Keeps what the checkpoint holds of the callback.

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "callbacks/early_stopping.h"
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/json_lines_logger.h"
 #include "callbacks/model_checkpoint.h"
@@ -300,6 +301,102 @@ TEST_F(ResumeTest, AModelThatDoesNotFitIsNamedAndNothingIsLost) {
               testing::AllOf(HasSubstr("cannot resume from"), HasSubstr("seen")));
   EXPECT_EQ(read(run_dir / "metrics.csv"), csv);
   EXPECT_FALSE(fs::exists(run_dir.parent_path() / "version_1"));
+}
+
+// Killed at any moment between the request and the end, within an epoch and at its end.
+TEST_F(ResumeTest, ARunThatWasToEndEndsAsIfItHadNotBeenStopped) {
+  for (const int64_t interval : {3, 7}) {
+    TrainerOptions stopping = options(folder_.path);
+    stopping.val_check_interval = interval;
+    const auto all = [this](int64_t patience) {
+      TrainerParts made = parts();
+      made.callbacks.push_back(std::make_shared<EarlyStopping>(
+          EarlyStopping::Options{.monitor = "val_loss", .min_delta = 100.0, .patience = patience}));
+      std::reverse(made.callbacks.begin(), made.callbacks.end());  // so that a checkpoint has the request
+      return made;
+    };
+    const auto fit = [&](TrainerParts with, const fs::path& root, const std::string& resume) {
+      TrainerOptions here = stopping;
+      here.default_root_dir = root;
+      Trainer trainer(here, std::move(with));
+      Model model;
+      TinyData train = data();
+      const FitResult result = trainer.fit(model, train, resume);
+      return std::pair(result, outcome(model, trainer));
+    };
+    const TemporaryFolder whole;
+    const auto [result, expected] = fit(all(1), whole.path, "");
+    EXPECT_EQ(result.status, FitStatus::kStoppedEarly);
+    EXPECT_LT(result.num_epochs, kEpochs);
+
+    const TemporaryFolder killed;
+    TrainerParts failing = all(1);
+    const auto callback = std::make_shared<HookCallback>();
+    const int64_t last_epoch = interval == 3 ? 0 : 1;
+    callback->epoch_end = [&](const RunContext& run) {
+      if (run.state.epoch == last_epoch) throw Stop();
+    };
+    failing.callbacks.push_back(callback);
+    EXPECT_THROW(fit(failing, killed.path, ""), Stop);
+    at::manual_seed(99);
+    const auto [again, found] = fit(all(1), killed.path, "last");
+    EXPECT_EQ(again.status, FitStatus::kStoppedEarly);
+    expect_equal(found, expected, fmt::format("validated every {} batches: ", interval));
+
+    // With more patience the request is no more.
+    const auto [longer, unused] = fit(all(100), whole.path, "last");
+    EXPECT_EQ(longer.status, FitStatus::kFinished);
+    EXPECT_EQ(longer.num_epochs, kEpochs);
+  }
+}
+
+TEST_F(ResumeTest, RequestOfACallbackThatDoesNotAskAgainIsDropped) {
+  TrainerParts all = parts();
+  const auto callback = std::make_shared<HookCallback>();
+  callback->epoch_end = [](const RunContext& run) { run.control.request_stop("one epoch"); };
+  all.callbacks.push_back(callback);
+  Model model;
+  TinyData train = data();
+  EXPECT_EQ(Trainer(options(folder_.path), all).fit(model, train).num_epochs, 1);
+  const FitResult result = Trainer(options(folder_.path), parts()).fit(model, train, "last");
+  EXPECT_EQ(result.num_epochs, kEpochs);
+  EXPECT_EQ(result.status, FitStatus::kFinished);
+}
+
+// LossGuard asks for it, to go back there.
+TEST_F(ResumeTest, TheLastCheckpointIsAtFirstTheOneResumedFrom) {
+  TrainerOptions shorter = options(folder_.path);
+  shorter.max_epochs = 1;
+  Model model;
+  TinyData train = data();
+  const fs::path run_dir = Trainer(shorter, parts()).fit(model, train).run_dir;
+  const fs::path from = fs::canonical(run_dir / "checkpoints" / "last");
+  // Within the run's folder, and from a copy elsewhere, whose logs are not those of the new run.
+  const TemporaryFolder elsewhere;
+  fs::copy(from, elsewhere.path / "copy", fs::copy_options::recursive);
+  for (const fs::path& checkpoint : {run_dir / "checkpoints" / "last", elsewhere.path / "copy"}) {
+    const auto callback = std::make_shared<HookCallback>();
+    std::optional<fs::path> last;
+    int64_t num_batches = 0;
+    callback->batch_end = [&](const RunContext& run, const StepOutput& /*output*/) {
+      if (++num_batches != 3) return;  // before the first save
+      last = run.control.last_checkpoint();
+      run.control.go_back_to(*last);
+    };
+    TrainerParts all = parts();
+    all.callbacks.push_back(callback);
+    Trainer trainer(options(folder_.path), all);
+    Model resumed;
+    const FitResult result = trainer.fit(resumed, train, checkpoint);
+    EXPECT_EQ(result.num_epochs, kEpochs);
+    EXPECT_EQ(last, fs::canonical(checkpoint)) << checkpoint;
+    // The row of the step that is given up is dropped; the step comes again.
+    const std::string csv = read(trainer.run_dir() / "metrics.csv");
+    EXPECT_NE(csv.find("\n4,"), std::string::npos) << csv;
+    EXPECT_EQ(csv.find("\n4,"), csv.rfind("\n4,")) << csv;
+    // 4 of the first epoch; 1 that is given up, and 2 of the 4 batches that are left; 4 of the third.
+    EXPECT_EQ(result.num_steps, 10);
+  }
 }
 
 TEST_F(ResumeTest, ModuleAndDataGetBackWhatTheyKept) {

@@ -107,6 +107,31 @@ TEST(TrainerTest, PredictionsComeInTheOrderOfTheData) {
   EXPECT_EQ(values, std::vector<double>({10, 20, 30, 40, 50}));
 }
 
+// Where they go to files, memory does not grow with the data.
+TEST(TrainerTest, PredictionsThatAreNotReturnedAreNotKept) {
+  struct Watch final : Callback {
+    void on_predict_batch_start(const RunContext& /*run*/, const Batch& /*batch*/) override {
+      if (newest) num_kept += newest->expired() ? 0 : 1;
+    }
+    void on_predict_batch_end(const RunContext& run, const Batch& predictions, const Batch& /*batch*/) override {
+      newest.emplace(predictions.tensor().getIntrusivePtr());
+      indices.insert(indices.end(), run.sample_indices.begin(), run.sample_indices.end());
+    }
+    std::optional<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> newest;
+    int64_t num_kept = 0;
+    std::vector<int64_t> indices;
+  };
+  TinyModel model;
+  TinyData data(5, 2);
+  for (const bool returns : {true, false}) {
+    const auto watch = std::make_shared<Watch>();
+    Trainer trainer(quiet({}), {.callbacks = {watch}});
+    EXPECT_EQ(trainer.predict(model, data, {}, returns).size(), returns ? 3u : 0u);
+    EXPECT_EQ(watch->num_kept, returns ? 2 : 0);
+    EXPECT_EQ(watch->indices, std::vector<int64_t>({0, 1, 2, 3, 4}));
+  }
+}
+
 TEST(TrainerTest, RunsWithOneSeedAreBitEqual) {
   const auto run = [](uint64_t seed) {
     Trainer trainer(quiet({.max_epochs = 2, .seed = seed}));

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <system_error>
 
-#include "trainer/checkpoint/posix_file.h"
 #include "trainer/checkpoint/temporary_folder.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/posix_file.h"
 
 namespace levin {
 namespace {

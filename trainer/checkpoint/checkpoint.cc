@@ -7,11 +7,11 @@
 #include <string>
 
 #include "trainer/checkpoint/atomic_folder.h"
-#include "trainer/checkpoint/json_text.h"
 #include "trainer/checkpoint/manifest.h"
 #include "trainer/checkpoint/state_file.h"
 #include "trainer/checkpoint/state_json.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/json_text.h"
 
 namespace levin {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "trainer/checkpoint/json_text.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/json_text.h"
 
 namespace levin {
 namespace {

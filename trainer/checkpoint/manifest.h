@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "trainer/checkpoint/file_writer.h"
+#include "trainer/core/files/file_writer.h"
 
 namespace levin {
 

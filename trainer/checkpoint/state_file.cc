@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainer/checkpoint/safetensors.h"
+#include "trainer/core/files/safetensors.h"
 #include "trainer/core/tied_tensors.h"
 
 namespace levin {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "trainer/checkpoint/file_writer.h"
+#include "trainer/core/files/file_writer.h"
 #include "trainer/core/state_dict.h"
 
 namespace levin {

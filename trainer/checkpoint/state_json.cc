@@ -8,8 +8,8 @@
 #include <limits>
 #include <optional>
 
-#include "trainer/checkpoint/json_text.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/json_text.h"
 
 namespace levin {
 namespace {

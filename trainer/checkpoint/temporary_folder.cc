@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/checkpoint/file_writer.h"
+#include "trainer/core/files/file_writer.h"
 
 namespace levin {
 namespace {

@@ -16,6 +16,7 @@
 #include "callbacks/loss_guard.h"
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
+#include "callbacks/prediction_writer.h"
 #include "callbacks/progress_bar.h"
 #include "callbacks/stochastic_weight_averaging.h"
 #include "callbacks/throughput_monitor.h"
@@ -119,6 +120,7 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<LossGuard>("LossGuard");
   registry.callbacks.add<ModelCheckpoint>("ModelCheckpoint");
   registry.callbacks.add<ModelSummary>("ModelSummary");
+  registry.callbacks.add<PredictionWriter>("PredictionWriter");
   registry.callbacks.add<ProgressBar>("ProgressBar");
   registry.callbacks.add<StochasticWeightAveraging>("StochasticWeightAveraging");
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");

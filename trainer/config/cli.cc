@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "callbacks/prediction_file.h"
 #include "trainer/config/cli_arguments.h"
 #include "trainer/config/environment_report.h"
 #include "trainer/config/help.h"
-#include "trainer/config/prediction_file.h"
 #include "trainer/config/run_config.h"
 #include "trainer/config/yaml.h"
 #include "trainer/core/error.h"
@@ -157,7 +157,14 @@ void run_predict(const CliArguments& arguments, const RunConfig& config) {
   if (arguments.output) check_prediction_file(*arguments.output);
   const auto checkpoint = choose_checkpoint(arguments, config);
   Session session = make_session(config, arguments.text);
-  const std::vector<Batch> predictions = session.trainer->predict(*session.model, *session.data, checkpoint);
+  const bool is_written =
+      std::any_of(config.callbacks.begin(), config.callbacks.end(),
+                  [](const PreparedClass<Callback>& callback) { return callback.name == "PredictionWriter"; });
+  // A PredictionWriter need not have them in memory.
+  const bool is_asked_for = arguments.output || !is_written;
+  const std::vector<Batch> predictions =
+      session.trainer->predict(*session.model, *session.data, checkpoint, is_asked_for);
+  if (!is_asked_for) return print_run_dir(*session.trainer);
   std::filesystem::path file = arguments.output.value_or("predictions.safetensors");
   if (!arguments.output && !session.trainer->run_dir().empty()) file = session.trainer->run_dir() / file;
   write_predictions(file, predictions);

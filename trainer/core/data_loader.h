@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "trainer/core/batch.h"
 #include "trainer/core/state_dict.h"
@@ -33,6 +34,10 @@ class DataLoader {
 
   /// Samples of a full batch on this rank; nullopt if that is not known.
   virtual std::optional<int64_t> batch_size() const { return std::nullopt; }
+
+  /// Indices in the dataset of the samples that next() has delivered last, in their order; valid until the next call.
+  /// Empty if that is not known, which is the default.
+  virtual std::span<const int64_t> sample_indices() const { return {}; }
 
   /// The position: counts batches that next() has delivered. Default: nothing is saved.
   virtual StateDict state() const;

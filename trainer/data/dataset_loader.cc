@@ -36,12 +36,19 @@ void DatasetLoader::start_epoch(int64_t epoch) {
 std::optional<Batch> DatasetLoader::next() {
   if (order_.empty()) start_epoch(0);
   if (next_batch_ >= *num_batches()) return std::nullopt;
-  const int64_t begin = next_batch_ * options_.batch_size;
-  const int64_t count = std::min(options_.batch_size, dataset_->size() - begin);
-  const std::span<const int64_t> indices(order_.data() + begin, static_cast<size_t>(count));
-  Batch batch = dataset_->get_batch(indices);
+  Batch batch = dataset_->get_batch(indices_of(next_batch_));
   ++next_batch_;  // only what has been delivered counts
   return batch;
+}
+
+std::span<const int64_t> DatasetLoader::indices_of(int64_t batch) const {
+  const int64_t begin = batch * options_.batch_size;
+  const int64_t count = std::min(options_.batch_size, dataset_->size() - begin);
+  return {order_.data() + begin, static_cast<size_t>(count)};
+}
+
+std::span<const int64_t> DatasetLoader::sample_indices() const {
+  return order_.empty() || next_batch_ == 0 ? std::span<const int64_t>() : indices_of(next_batch_ - 1);
 }
 
 std::optional<int64_t> DatasetLoader::num_batches() const {

@@ -30,10 +30,13 @@ class DatasetLoader final : public DataLoader {
   std::optional<Batch> next() override;
   std::optional<int64_t> num_batches() const override;
   std::optional<int64_t> batch_size() const override { return options_.batch_size; }
+  std::span<const int64_t> sample_indices() const override;
   StateDict state() const override;
   void load_state(const StateDict& state) override;
 
  private:
+  std::span<const int64_t> indices_of(int64_t batch) const;
+
   std::shared_ptr<const Dataset> dataset_;
   LoaderOptions options_;
   LoaderContext context_;

@@ -72,6 +72,7 @@ class SeriesBuilder {
       series_[i].name = header[i];
       if (header[i] == "step" && step_column_ == kNoColumn) step_column_ = i;
       if (header[i] == "epoch" && epoch_column_ == kNoColumn) epoch_column_ = i;
+      if (header[i] == "validation_batch" || header[i] == "test_batch") batch_columns_.push_back(i);
     }
   }
 
@@ -79,6 +80,7 @@ class SeriesBuilder {
 
   void add_row(const std::vector<std::string>& cells) {
     if (cells.size() == 1 && cells[0].empty()) return;  // an empty line
+    if (is_of_batch(cells)) return;
     if (cells.size() > series_.size()) ++num_long_rows_;
     const auto step = count_at(cells, step_column_);
     const auto epoch = epoch_column_ == kNoColumn ? std::optional<int64_t>(0) : count_at(cells, epoch_column_);
@@ -114,6 +116,10 @@ class SeriesBuilder {
   }
 
  private:
+  bool is_of_batch(const std::vector<std::string>& cells) const {
+    return std::any_of(batch_columns_.begin(), batch_columns_.end(),
+                       [&](size_t column) { return column < cells.size() && !cells[column].empty(); });
+  }
   static std::optional<int64_t> count_at(const std::vector<std::string>& cells, size_t column) {
     return column < cells.size() ? parse_count(cells[column]) : std::nullopt;
   }
@@ -136,6 +142,7 @@ class SeriesBuilder {
   std::vector<MetricSeries> series_;
   size_t step_column_ = kNoColumn;
   size_t epoch_column_ = kNoColumn;
+  std::vector<size_t> batch_columns_;  // filled where a row is of a single evaluation batch
   size_t num_rows_without_step_ = 0;
   size_t num_bad_cells_ = 0;
   size_t num_long_rows_ = 0;

@@ -25,7 +25,8 @@ struct MetricsFile {
 /// Reads the text of metrics.csv: a header with "step" and "epoch" (or only "step") in any place, then rows of numbers,
 /// quoted as in RFC 4180 or not. Never fails: cells that are no numbers, rows without a step and a last line without
 /// its end (a kill has torn it, and what is left of a number may be another number) are left out and noted. Where a
-/// metric has several values at one step of one epoch, the last row counts.
+/// metric has several values at one step of one epoch, the last row counts. Rows of single batches of a validation or
+/// test, which have a cell in "validation_batch" or "test_batch", are left out: they have no step of their own.
 MetricsFile parse_metrics(std::string_view text);
 
 }  // namespace levin

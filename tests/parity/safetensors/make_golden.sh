@@ -5,8 +5,8 @@
 #   tests/parity/safetensors/make_golden.sh check FILE...      read files back and compare (see golden.py)
 #
 # The files that Levin wrote come from the test, which leaves them in its outputs:
-#   bazel test //tests/trainer/checkpoint:safetensors_python_test
-#   unzip -o bazel-testlogs/tests/trainer/checkpoint/safetensors_python_test/test.outputs/outputs.zip -d /tmp/written
+#   bazel test //tests/trainer/core/files:safetensors_python_test
+#   unzip -o bazel-testlogs/tests/trainer/core/files/safetensors_python_test/test.outputs/outputs.zip -d /tmp/written
 #
 # Needs Python 3.11 and PyPI; the environment is kept in ~/.cache/levin.
 set -euo pipefail

@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 
 #include "tests/trainer/checkpoint/test_files.h"
-#include "trainer/checkpoint/safetensors.h"
 #include "trainer/checkpoint/temporary_folder.h"
+#include "trainer/core/files/safetensors.h"
 
 namespace levin {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "tests/trainer/checkpoint/test_files.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/checkpoint/safetensors.h"
 #include "trainer/checkpoint/state_file.h"
+#include "trainer/core/files/safetensors.h"
 
 namespace levin {
 namespace {

@@ -105,6 +105,21 @@ TEST(DatasetLoaderTest, ShuffleDeliversEachSampleOnce) {
   EXPECT_EQ(all, (Values{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
+TEST(DatasetLoaderTest, KnowsWhichSamplesItHasDeliveredLast) {
+  DatasetLoader loader = shuffled(1);
+  EXPECT_TRUE(loader.sample_indices().empty());
+  loader.start_epoch(2);
+  EXPECT_TRUE(loader.sample_indices().empty());
+  int64_t num_batches = 0;
+  while (const std::optional<Batch> batch = loader.next()) {
+    const std::span<const int64_t> indices = loader.sample_indices();
+    EXPECT_EQ(Values(indices.begin(), indices.end()), values_of(*batch));  // sample i is the number i
+    ++num_batches;
+  }
+  EXPECT_EQ(num_batches, 4);
+  EXPECT_EQ(loader.sample_indices().size(), 1u);  // at the end, still those of the last batch
+}
+
 TEST(DatasetLoaderTest, ResumesAtEachBatch) {
   for (const bool shuffle : {false, true}) {
     const LoaderOptions options{.batch_size = 3, .shuffle = shuffle};

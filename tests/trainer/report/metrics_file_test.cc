@@ -95,6 +95,18 @@ TEST(MetricsFileTest, BadRowsAreLeftOutAndNoted) {
                                       "metrics.csv: 1 rows have more cells than the header has names."));
 }
 
+TEST(MetricsFileTest, RowsOfSingleValidationBatchesAreLeftOut) {
+  const MetricsFile file = parse_metrics(
+      "step,epoch,validation_batch,val_loss_step,val_loss_epoch\n"
+      "9,0,0,3,\n"
+      "9,0,1,5,\n"
+      "9,0,,,4\n");
+  ASSERT_EQ(file.series.size(), 1u);
+  EXPECT_EQ(file.series[0].name, "val_loss_epoch");
+  EXPECT_THAT(file.series[0].values, ElementsAre(4));
+  EXPECT_THAT(file.notes, IsEmpty());
+}
+
 TEST(MetricsFileTest, ColumnsMayStandInAnyOrderAndEpochMayBeMissing) {
   const MetricsFile file = parse_metrics(
       "\xEF\xBB\xBF"

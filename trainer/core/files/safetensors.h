@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/checkpoint/file_writer.h"
-#include "trainer/checkpoint/posix_file.h"
+#include "trainer/core/files/file_writer.h"
+#include "trainer/core/files/posix_file.h"
 
 namespace levin {
 

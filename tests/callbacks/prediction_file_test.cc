@@ -1,4 +1,4 @@
-#include "trainer/config/prediction_file.h"
+#include "callbacks/prediction_file.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/checkpoint/test_files.h"
-#include "tests/trainer/config/error_text.h"
-#include "trainer/checkpoint/safetensors.h"
+#include "tests/trainer/core/error_text.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/safetensors.h"
 
 namespace levin {
 namespace {
@@ -108,10 +108,12 @@ TEST_F(PredictionFileTest, FolderIsNoFile) {
 TEST_F(PredictionFileTest, FailedWriteIsAnOutputError) {
   for (const char* ending : {".csv", ".safetensors"}) {
     const auto path = folder_ / ("full" + std::string(ending));
-    std::filesystem::create_symlink("/dev/full", path);
+    const auto temporary = folder_ / (".full" + std::string(ending) + ".tmp");
+    std::filesystem::create_symlink("/dev/full", temporary);
     const std::string text = write_error<OutputError>(path, {Batch(floats({1.0f}))});
     EXPECT_EQ(text.find("[predict] cannot "), 0u) << text;
-    EXPECT_NE(text.find(path.string()), std::string::npos) << text;
+    EXPECT_NE(text.find(temporary.string()), std::string::npos) << text;
+    EXPECT_TRUE(folder_.names().empty());
     EXPECT_NE(text.find("No space left on device"), std::string::npos) << text;
   }
 }

@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/posix_file.h"
+#include "trainer/core/files/posix_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
-#include "trainer/checkpoint/safetensors.h"
+#include "trainer/core/files/safetensors.h"
 
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "trainer/checkpoint/safetensors_header.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/safetensors_header.h"
 
 namespace levin {
 namespace {

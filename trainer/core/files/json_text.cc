@@ -1,11 +1,11 @@
-#include "trainer/checkpoint/json_text.h"
+#include "trainer/core/files/json_text.h"
 
 #include <fmt/format.h>
 
 #include <set>
 
-#include "trainer/checkpoint/posix_file.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/posix_file.h"
 
 namespace levin {
 namespace {

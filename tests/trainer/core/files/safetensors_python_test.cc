@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "tests/trainer/checkpoint/test_files.h"
-#include "trainer/checkpoint/safetensors.h"
-#include "trainer/checkpoint/safetensors_dtype.h"
 #include "trainer/checkpoint/state_file.h"
+#include "trainer/core/files/safetensors.h"
+#include "trainer/core/files/safetensors_dtype.h"
 
 namespace levin {
 namespace {

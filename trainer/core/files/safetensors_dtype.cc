@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/safetensors_dtype.h"
+#include "trainer/core/files/safetensors_dtype.h"
 
 #include <array>
 #include <utility>

@@ -1,18 +1,16 @@
-#include "trainer/config/prediction_file.h"
+#include "callbacks/prediction_file.h"
 
 #include <ATen/ops/cat.h>
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "trainer/checkpoint/safetensors.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/safetensors.h"
+#include "trainer/core/files/whole_file.h"
 
 namespace levin {
 namespace {
@@ -113,23 +111,18 @@ void write_predictions(const std::filesystem::path& file, const std::vector<Batc
                                   leaves.front().first, leaves.front().second.size(0)));
     }
   }
-  if (file.extension() == ".safetensors") {
-    try {
-      write_safetensors(file, leaves);
-    } catch (const CheckpointError& error) {
-      // It is no checkpoint that could not be written.
-      std::string_view text = error.what();
-      if (text.starts_with("[Checkpoint] ")) text.remove_prefix(std::string_view("[Checkpoint] ").size());
-      throw OutputError(fmt::format("[predict] {}", text));
-    }
-    return;
+  const std::string text = file.extension() == ".csv" ? write_csv(leaves) : "";
+  try {
+    write_whole_file(file, [&](FileWriter& writer) {
+      if (file.extension() == ".csv") return writer.write(text);
+      write_safetensors(writer, leaves);
+    });
+  } catch (const CheckpointError& error) {
+    // It is no checkpoint that could not be written.
+    std::string_view reason = error.what();
+    if (reason.starts_with("[Checkpoint] ")) reason.remove_prefix(std::string_view("[Checkpoint] ").size());
+    throw OutputError(fmt::format("[predict] {}", reason));
   }
-  const std::string text = write_csv(leaves);
-  errno = 0;
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  if (!out) throw OutputError(fmt::format("[predict] cannot write {}: {}.", file.string(), std::strerror(errno)));
 }
 
 }  // namespace levin

@@ -1,5 +1,5 @@
 #include "tests/trainer/checkpoint/test_files.h"
-#include "trainer/checkpoint/safetensors.h"
+#include "trainer/core/files/safetensors.h"
 
 namespace levin {
 namespace {

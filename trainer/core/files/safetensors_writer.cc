@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "trainer/checkpoint/safetensors.h"
-#include "trainer/checkpoint/safetensors_dtype.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/safetensors.h"
+#include "trainer/core/files/safetensors_dtype.h"
 
 namespace levin {
 namespace {

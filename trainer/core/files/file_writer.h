@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/checkpoint/posix_file.h"
+#include "trainer/core/files/posix_file.h"
 
 namespace levin {
 

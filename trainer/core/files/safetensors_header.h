@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/checkpoint/safetensors.h"
+#include "trainer/core/files/safetensors.h"
 
 namespace levin {
 

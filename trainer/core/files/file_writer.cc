@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/file_writer.h"
+#include "trainer/core/files/file_writer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-#include "trainer/checkpoint/safetensors.h"
+#include "trainer/core/files/safetensors.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/imag.h>
 
 #include "tests/trainer/checkpoint/test_files.h"
-#include "trainer/checkpoint/safetensors_dtype.h"
+#include "trainer/core/files/safetensors_dtype.h"
 
 namespace levin {
 namespace {

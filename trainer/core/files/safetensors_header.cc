@@ -1,4 +1,4 @@
-#include "trainer/checkpoint/safetensors_header.h"
+#include "trainer/core/files/safetensors_header.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "trainer/checkpoint/json_text.h"
-#include "trainer/checkpoint/safetensors_dtype.h"
 #include "trainer/core/error.h"
+#include "trainer/core/files/json_text.h"
+#include "trainer/core/files/safetensors_dtype.h"
 
 namespace levin {
 namespace {
