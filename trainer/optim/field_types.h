@@ -8,6 +8,7 @@
 
 #include "trainer/core/batch_limit.h"
 #include "trainer/core/error.h"
+#include "trainer/core/micro_batch_size.h"
 #include "trainer/core/validation_interval.h"
 #include "trainer/optim/state_fields.h"
 
