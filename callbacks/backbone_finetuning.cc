@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
+#include <utility>
 
 #include "callbacks/check_options.h"
 #include "callbacks/freezing.h"
@@ -152,7 +153,8 @@ void BackboneFinetuning::split_groups(Optimizers& optimizers, size_t index) {
     Group group(moved, options.clone());
     std::erase_if(optimizer.param_groups()[source].params(),
                   [&](const at::Tensor& tensor) { return backbone.contains(tensor.unsafeGetTensorImpl()); });
-    optimizer.add_param_group(group);
+    // Not add_param_group(), which takes state from the start, as in LibTorch's Adagrad, for a sign of another group.
+    optimizer.param_groups().push_back(std::move(group));
     std::vector<double>& base = optimizers.base_learning_rates(index);
     base.push_back(base[source]);
     splits_.push_back({index, source, optimizer.param_groups().size() - 1});
