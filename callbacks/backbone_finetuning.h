@@ -28,7 +28,8 @@ namespace levin {
 ///
 /// - Parameters that were frozen before the fit stay so. After the fit, or an error in it, the backbone is no longer
 ///   frozen.
-/// - With train_bn, parameters and statistics of BatchNorm in the backbone go on learning at the main rate all the time;
+/// - With train_bn, parameters and statistics of BatchNorm in the backbone go on learning at the main rate all the
+/// time;
 ///   without it, both stay until the thaw.
 ///
 /// Errors, before the first step: ConfigError if there is no such submodule, no optimizer has its parameters, they are

@@ -31,6 +31,9 @@ void FakeControl::write_checkpoints() {
       if (!options.continue_on_error) throw;
       continue;
     }
+    saved.push_back(path);
+    save_options.push_back(options);
+    if (!is_first_rank) continue;
     const std::filesystem::path written = path.string() + ".tmp";
     const std::filesystem::path older = path.string() + ".old";
     std::filesystem::create_directories(written);
@@ -41,8 +44,6 @@ void FakeControl::write_checkpoints() {
       if (std::filesystem::exists(link.parent_path() / target)) replace_link(link, target);
     }
     for (const auto& replaced : options.replaces) std::filesystem::remove_all(replaced);
-    saved.push_back(path);
-    save_options.push_back(options);
   }
 }
 

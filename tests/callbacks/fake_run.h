@@ -53,6 +53,7 @@ class FakeControl final : public TrainerControl {
   std::vector<int64_t> accumulate_grad_batches;
   Metrics logged;
   std::vector<std::pair<std::string, LogOptions>> log_options;
+  bool is_first_rank = true;  // another one asks for the same saves, and writes nothing
   std::function<void(const std::filesystem::path&)> before_save;  // may throw, as a full disk does
 
  private:

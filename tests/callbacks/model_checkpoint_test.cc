@@ -60,6 +60,7 @@ TEST_F(ModelCheckpointTest, ScoresDecideWhichFoldersStay) {
   for (const Case& c : cases) {
     fs::remove_all(dir());
     run_.state = {};
+    run_.control.owners.clear();  // each is a fit of its own
     start({.monitor = "val", .mode = c.mode, .save_top_k = c.save_top_k, .save_last = false, .filename = "{epoch}"});
     for (const double value : c.values) epoch(1, value);
     end();
@@ -258,11 +259,13 @@ TEST_F(ModelCheckpointTest, RankOneFollowsRankZeroAndTouchesNoFiles) {
                      {1.0, 7.0, 1.0}, is_written,
                      {1.0, 7.0, 0.0}};
   run_.communicator = &rank_one;
+  run_.control.is_first_rank = false;
   start({.monitor = "val", .save_last = false, .filename = "{epoch}"});
   epoch(1, 5.0);
   epoch(1, 1.0);
   end();
   EXPECT_EQ(saved(), std::vector<std::string>({"epoch=0-v1"}));
+  EXPECT_FALSE(fs::exists(dir()));
   EXPECT_EQ(checkpoint_->best_model_score(), 5.0);
   EXPECT_EQ(link("best"), "");
   EXPECT_TRUE(rank_one.values.empty());

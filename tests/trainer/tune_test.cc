@@ -107,10 +107,12 @@ TEST_F(TuneTest, CallbacksAndLoggersOfTheRunSeeNothingOfASearch) {
 TEST_F(TuneTest, AFitTrainsWithTheRateItFound) {
   TinyModel model;
   TinyData data(32, 8);
+  data.shuffles = true;
   const TunerResult found = Trainer(options()).tune(model, data, {.learning_rate = kSearch});
   std::vector<double> rates;
   Trainer trainer(options(1), {.callbacks = {record_rates(rates)}, .tuner = {.learning_rate = kSearch}});
   trainer.fit(model, data);
+  ASSERT_TRUE(found.learning_rate->suggestion);
   ASSERT_EQ(rates.size(), 4u);
   EXPECT_EQ(rates[0], found.learning_rate->suggestion);
   EXPECT_EQ(rates[3], found.learning_rate->suggestion);
@@ -128,6 +130,7 @@ TEST_F(TuneTest, ParameterGroupsKeepTheirProportion) {
     at::Tensor v;
   } model;
   TinyData data(32, 8);
+  data.shuffles = true;
   double ratio = 0.0;
   const auto callback = std::make_shared<HookCallback>();
   callback->before_step = [&](const RunContext& run) {
@@ -244,10 +247,11 @@ TEST_F(TuneTest, WrongUseIsRefused) {
 
 TEST_F(TuneTest, AnErrorInASearchPutsTheModelBack) {
   TinyModel model([](TinyModel& m, const Batch& batch, StepContext& ctx) {
-    if (ctx.global_step() == 5) throw std::runtime_error("no more");
+    if (ctx.global_step() == 2) throw std::runtime_error("no more");
     return m.loss(batch);
   });
   TinyData data(32, 8);
+  data.shuffles = true;
   EXPECT_THROW(Trainer(options()).tune(model, data, {.learning_rate = kSearch}), std::runtime_error);
   EXPECT_EQ(model.weight(), 0.0);
   EXPECT_EQ(data.num_teardowns, 1);

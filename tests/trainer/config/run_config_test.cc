@@ -211,9 +211,8 @@ TEST(RunConfigTest, BuiltInClassesAreThere) {
     EXPECT_NE(registry.optimizers.find(name), nullptr) << name;
   }
   EXPECT_NE(registry.schedulers.find("OneCycleLR"), nullptr);
-  for (const char* callback :
-       {"BackboneFinetuning", "DeviceStats", "GradientAccumulationScheduler", "LearningRateMonitor", "ModelCheckpoint",
-        "PredictionWriter", "Timer"}) {
+  for (const char* callback : {"BackboneFinetuning", "DeviceStats", "GradientAccumulationScheduler",
+                               "LearningRateMonitor", "ModelCheckpoint", "PredictionWriter", "Timer"}) {
     EXPECT_NE(registry.callbacks.find(callback), nullptr) << callback;
   }
   for (const char* logger : {"CSVLogger", "JSONLinesLogger", "TensorBoardLogger"}) {

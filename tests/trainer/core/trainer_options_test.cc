@@ -47,6 +47,8 @@ TEST(TrainerOptionsTest, HasTheseFieldsAndDefaults) {
                                "num_sanity_val_steps: 2",
                                "accumulate_grad_batches: 1",
                                "accumulate_across_epochs: false",
+                               "micro_batch_size: none",
+                               "memory_limit: ",
                                "gradient_clip_val: null",
                                "gradient_clip_algorithm: norm",
                                "lr_scaling: none",
