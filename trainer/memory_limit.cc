@@ -39,24 +39,31 @@ class MemoryLimit::Account {
   std::atomic<int64_t> peak_ = 0;
 };
 
-/// Puts a header before each block, so that the block can be given back after the allocator is gone.
+/// Puts a header before each block, so that the block counts until it is given back. There is one for the process, for
+/// ever: a tensor asks the allocator that it came from again when it is resized.
 class MemoryLimit::LimitedAllocator final : public c10::Allocator {
  public:
-  LimitedAllocator(std::shared_ptr<Account> account, c10::Allocator& base)
-      : account_(std::move(account)), base_(base) {}
+  static LimitedAllocator& get() {
+    static auto* const allocator = new LimitedAllocator(*c10::GetCPUAllocator());
+    return *allocator;
+  }
+
+  /// The account of the innermost scope; nullptr: nothing is counted. Returns the one before.
+  std::shared_ptr<Account> activate(std::shared_ptr<Account> account) { return active_.exchange(std::move(account)); }
 
   c10::DataPtr allocate(size_t num_bytes) override {
     if (num_bytes == 0) return {nullptr, nullptr, &release, at::Device(at::kCPU)};
     const auto bytes = static_cast<int64_t>(num_bytes);
-    account_->take(bytes);
+    std::shared_ptr<Account> account = active_.load();
+    if (account) account->take(bytes);
     void* block = nullptr;
     try {
       block = base_.raw_allocate(kHeaderBytes + num_bytes);
     } catch (...) {
-      account_->give_back(bytes);
+      if (account) account->give_back(bytes);
       throw;
     }
-    new (block) Header{account_, &base_, bytes};
+    new (block) Header{std::move(account), bytes};
     void* data = static_cast<char*>(block) + kHeaderBytes;
     return {data, data, &release, at::Device(at::kCPU)};
   }
@@ -69,12 +76,13 @@ class MemoryLimit::LimitedAllocator final : public c10::Allocator {
  private:
   struct Header {
     std::shared_ptr<Account> account;
-    c10::Allocator* base;
     int64_t bytes;
   };
   // Keeps the alignment that LibTorch gives its blocks.
   static constexpr size_t kHeaderBytes = 64;
   static_assert(sizeof(Header) <= kHeaderBytes);
+
+  explicit LimitedAllocator(c10::Allocator& base) : base_(base) {}
 
   static void release(void* data) {
     if (data == nullptr) return;
@@ -82,26 +90,30 @@ class MemoryLimit::LimitedAllocator final : public c10::Allocator {
     auto* header = static_cast<Header*>(block);
     const Header taken = std::move(*header);
     header->~Header();
-    taken.base->raw_deallocate(block);
-    taken.account->give_back(taken.bytes);
+    get().base_.raw_deallocate(block);
+    if (taken.account) taken.account->give_back(taken.bytes);
   }
 
-  std::shared_ptr<Account> account_;
   c10::Allocator& base_;
+  std::atomic<std::shared_ptr<Account>> active_;
 };
 
-MemoryLimit::MemoryLimit(int64_t bytes)
-    : account_(std::make_shared<Account>(bytes)),
-      allocator_(std::make_unique<LimitedAllocator>(account_, *c10::GetCPUAllocator())) {}
+MemoryLimit::MemoryLimit(int64_t bytes) : account_(std::make_shared<Account>(bytes)) {}
 
 MemoryLimit::~MemoryLimit() = default;
 
-MemoryLimit::Scope::Scope(MemoryLimit* limit) : previous_(limit == nullptr ? nullptr : c10::GetCPUAllocator()) {
-  if (limit != nullptr) c10::SetCPUAllocator(limit->allocator_.get());
+MemoryLimit::Scope::Scope(MemoryLimit* limit) {
+  if (limit == nullptr) return;
+  LimitedAllocator& allocator = LimitedAllocator::get();
+  previous_account_ = allocator.activate(limit->account_);
+  previous_ = c10::GetCPUAllocator();
+  c10::SetCPUAllocator(&allocator);
 }
 
 MemoryLimit::Scope::~Scope() {
-  if (previous_ != nullptr) c10::SetCPUAllocator(previous_);
+  if (previous_ == nullptr) return;
+  c10::SetCPUAllocator(previous_);
+  LimitedAllocator::get().activate(std::move(previous_account_));
 }
 
 int64_t MemoryLimit::used_bytes() const { return account_->used(); }

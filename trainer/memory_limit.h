@@ -11,6 +11,10 @@ namespace levin {
 /// throws c10::OutOfMemoryError, as on a GPU that is full. Tensors may outlive scope and limit, and count until they
 /// end.
 class MemoryLimit {
+ private:
+  class Account;
+  class LimitedAllocator;
+
  public:
   /// bytes > 0.
   explicit MemoryLimit(int64_t bytes);
@@ -29,7 +33,8 @@ class MemoryLimit {
     Scope& operator=(const Scope&) = delete;
 
    private:
-    c10::Allocator* previous_;
+    c10::Allocator* previous_ = nullptr;
+    std::shared_ptr<Account> previous_account_;
   };
 
   /// What tensors of the scopes hold now, and held at most.
@@ -37,11 +42,7 @@ class MemoryLimit {
   int64_t peak_bytes() const;
 
  private:
-  class Account;
-  class LimitedAllocator;
-
   std::shared_ptr<Account> account_;
-  std::unique_ptr<LimitedAllocator> allocator_;
 };
 
 }  // namespace levin

@@ -83,6 +83,21 @@ TEST(MemoryLimitTest, ThreadsShareIt) {
   EXPECT_GT(limit.peak_bytes(), 0);
 }
 
+TEST(MemoryLimitTest, TheInnermostScopeCounts) {
+  MemoryLimit outer(4 * kMiB);
+  MemoryLimit inner(kMiB);
+  const MemoryLimit::Scope scope(&outer);
+  at::Tensor in_inner;
+  {
+    const MemoryLimit::Scope within(&inner);
+    in_inner = bytes(1000);
+    EXPECT_THROW(bytes(2 * kMiB), c10::OutOfMemoryError);
+  }
+  const at::Tensor in_outer = bytes(2 * kMiB);
+  EXPECT_EQ(inner.used_bytes(), 1000);
+  EXPECT_EQ(outer.used_bytes(), 2 * kMiB);
+}
+
 TEST(MemoryLimitTest, WithoutALimitNothingChanges) {
   c10::Allocator* const before = c10::GetCPUAllocator();
   const MemoryLimit::Scope scope(nullptr);
