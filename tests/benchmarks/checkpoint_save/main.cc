@@ -6,6 +6,9 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <torch/optim/sgd.h>
 
 #include <algorithm>
 #include <chrono>
