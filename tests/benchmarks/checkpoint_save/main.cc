@@ -13,11 +13,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tests/benchmarks/benchmark_main.h"
 #include "trainer/core/lightning_module.h"
 #include "trainer/trainer.h"
 
@@ -146,11 +146,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return benchmark_main(run, argc, argv); }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/json_lines_logger.h"
 #include "callbacks/loggers/tensorboard_logger.h"
+#include "tests/benchmarks/benchmark_main.h"
 
 namespace {
 
@@ -57,11 +57,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return benchmark_main(run, argc, argv); }

@@ -9,9 +9,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 
+#include "tests/benchmarks/benchmark_main.h"
 #include "trainer/core/metric_store.h"
 
 namespace {
@@ -53,11 +53,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return benchmark_main(run, argc, argv); }

@@ -12,10 +12,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <string>
 
+#include "tests/benchmarks/benchmark_main.h"
 #include "trainer/optim/adam.h"
 
 namespace {
@@ -63,11 +63,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return benchmark_main(run, argc, argv); }

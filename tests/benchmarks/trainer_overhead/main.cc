@@ -19,12 +19,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "callbacks/loggers/csv_logger.h"
 #include "callbacks/loggers/tensorboard_logger.h"
+#include "tests/benchmarks/benchmark_main.h"
 #include "trainer/core/lightning_module.h"
 #include "trainer/core/random.h"
 #include "trainer/trainer.h"
@@ -198,11 +198,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return benchmark_main(run, argc, argv); }
