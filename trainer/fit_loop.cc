@@ -66,6 +66,11 @@ void FitLoop::end_training() {
 }
 
 void FitLoop::end_by_error(const std::exception& error) {
+  // What a step that failed has left in the gradients must not be part of one of a resumed fit.
+  if (is_window_torn_) {
+    driver_.zero_grad();
+    position_.window.begin(1);
+  }
   run_.tell_error(context_, error);
   try {
     flush_saves();
@@ -186,11 +191,13 @@ void FitLoop::train_batch(Batch host_batch) {
     close_window();
     return;
   }
+  is_window_torn_ = true;
   const StepOutput output = step_.forward_backward(batch);
   run_.state.num_samples += batch.batch_size();
   window.end_micro_batch();
   if (!module_.automatic_optimization()) window.begin(1);
   if (window.is_full()) step_window(batch);
+  is_window_torn_ = false;
   const bool is_row = is_row_due(run_.state.global_step);
   context_.is_logging_step = is_row;
   if (is_row) run_.metrics.set_all(store_.latest(/*only_prog_bar=*/false));
@@ -216,7 +223,9 @@ void FitLoop::step_window(const Batch& batch) {
 
 void FitLoop::close_window() {
   if (position_.window.is_empty() || run_.options.accumulate_across_epochs) return;
+  is_window_torn_ = true;
   step_window(Batch());
+  is_window_torn_ = false;
 }
 
 void FitLoop::log_step() {

@@ -132,6 +132,7 @@ class FitLoop final : public TrainerControl {
   bool is_resumed_ = false;
   bool is_resumed_in_epoch_ = false;
   bool is_last_epoch_whole_ = false;
+  bool is_window_torn_ = false;  // the gradients of a window are being changed
   StateDict resumed_random_;
   int64_t last_logged_step_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -2,7 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>
-#include <c10/util/Exception.h>
 
 #include <utility>
 
@@ -20,15 +19,6 @@ PartGuard::PartGuard(std::vector<at::Tensor>& parameters, std::vector<at::Tensor
   }
 }
 
-PartGuard::~PartGuard() {
-  if (is_kept_) return;
-  try {
-    put_back();
-  } catch (const std::exception& error) {
-    TORCH_WARN("While memory ran out: ", error.what());
-  }
-}
-
 void PartGuard::keep() {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> sums;
@@ -43,7 +33,6 @@ void PartGuard::keep() {
     gradient = gradients_[i];
   }
   if (!sums.empty()) at::_foreach_add_(sums, parts);
-  is_kept_ = true;
 }
 
 void PartGuard::put_back() {

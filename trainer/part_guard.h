@@ -9,22 +9,19 @@
 
 namespace levin {
 
-/// Lets one part of a batch fail without a trace: in its scope, backward finds no gradients, and keep() adds the new
-/// ones to those that were there. Unless keep() was called, the end of the scope puts gradients, buffers, the random
-/// generators and the window back.
+/// Lets one part of a batch fail without a trace: after it is made, backward finds no gradients. keep() adds the new
+/// ones to those that were there; put_back() puts gradients, buffers, the random generators and the window back.
 class PartGuard {
  public:
   /// The references must outlive the guard.
   PartGuard(std::vector<at::Tensor>& parameters, std::vector<at::Tensor>& buffers, LossWindow& window);
-  ~PartGuard();
   PartGuard(const PartGuard&) = delete;
   PartGuard& operator=(const PartGuard&) = delete;
 
   void keep();
-
- private:
   void put_back();
 
+ private:
   std::vector<at::Tensor>& parameters_;
   std::vector<at::Tensor>& buffers_;
   LossWindow& window_;
@@ -32,7 +29,6 @@ class PartGuard {
   std::vector<at::Tensor> saved_buffers_;
   StateDict random_;
   LossWindow saved_window_;
-  bool is_kept_ = false;
 };
 
 }  // namespace levin

@@ -31,11 +31,13 @@ std::optional<StepOutput> TrainStep::try_part(const Part& part) {
   } else {
     PartGuard guard(parameters_, buffers_, window_);
     try {
-      output = run_part(part, part_store_);
+      const StepOutput whole = run_part(part, part_store_);
       guard.keep();
+      output = whole;
     } catch (const std::exception& error) {
       if (!is_out_of_memory(error) || !micro_batches_.shrink(part.batch.batch_size())) throw;
     }
+    if (!output) guard.put_back();
   }
   if (output) {
     store_.absorb(part_store_);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/trainer/checkpoint/test_files.h"
 #include "tests/trainer/recording.h"
 #include "tests/trainer/tiny_model.h"
 #include "trainer/core/error.h"
@@ -70,6 +71,33 @@ TEST(AccumulationTest, AWindowEqualsTheFullBatch) {
     EXPECT_EQ(result.num_steps, 3) << batch_size;
     EXPECT_NEAR(model.weight(), whole.weight(), 1e-6) << batch_size;
   }
+}
+
+// A step that fails half-way leaves gradients behind, here those of two backward passes.
+TEST(AccumulationTest, AFitResumedFromTheCheckpointOfAnErrorStepsOnNoTornWindow) {
+  struct SavesOnError final : Callback {
+    void on_exception(const RunContext& run, const std::exception& /*error*/) noexcept override {
+      run.control.save_checkpoint(run.run_dir / "checkpoints" / "of_error", {});
+    }
+  };
+  const TestFolder folder;
+  auto options = quiet({.max_epochs = 1, .accumulate_grad_batches = 2});
+  options.default_root_dir = folder.path().string();
+  options.logger = true;
+  TinyData data(6, 1);
+  ConstantSlope failing;
+  failing.step = [](TinyModel& m, const Batch& /*batch*/, StepContext& ctx) -> StepOutput {
+    if (ctx.batch_idx() == 3) {
+      m.w.sum().backward();
+      throw std::runtime_error("torn");
+    }
+    return m.w.sum();
+  };
+  Trainer trainer(options, {.callbacks = {std::make_shared<SavesOnError>()}});
+  EXPECT_THROW(trainer.fit(failing, data), std::runtime_error);
+  ConstantSlope model;
+  Trainer(options).fit(model, data, (trainer.run_dir() / "checkpoints" / "of_error").string());
+  EXPECT_EQ(model.weight(), -2.0);  // batches 0 and 1, then 4 and 5
 }
 
 TEST(AccumulationTest, ASkippedBatchHasNoWeight) {

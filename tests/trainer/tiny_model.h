@@ -66,6 +66,17 @@ struct TinyModel : LightningModule {
   std::vector<std::string>* calls = nullptr;  // where to record, if anywhere
 };
 
+// Each sample takes a MiB in the forward pass, which backward needs.
+struct LargeModel : TinyModel {
+  LargeModel() {
+    step = [](TinyModel& m, const Batch& batch, StepContext& /*ctx*/) {
+      const at::Tensor wide = m.forward(batch[0].tensor()).expand({-1, 1 << 18}) * 1.0;
+      return (wide.square().mean(1, true) - batch[1].tensor() * m.forward(batch[0].tensor())).mean();
+    };
+  }
+  Optimizers configure_optimizers() override { return std::make_unique<torch::optim::SGD>(parameters(), 1e-4); }
+};
+
 // The samples x = 1, 2, ... num_samples, y = 2x, for all stages, in order.
 struct TinyData : LightningDataModule {
   explicit TinyData(int64_t samples = 4, int64_t size = 4) : num_samples(samples), batch_size(size) {}
