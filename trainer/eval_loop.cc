@@ -235,7 +235,9 @@ void EvalLoop::run_batch(const Batch& batch) {
     all.call(hooks.batch_end, hooks.module_batch_end, run, ctx, batch);
   }
   store_.end_step();
-  if (stage_ != Stage::kPredict && !is_sanity_checking_) batch_rows_.push_back(store_.step_metrics());
+  if (stage_ == Stage::kPredict || is_sanity_checking_ || run_.parts.loggers.empty()) return;
+  Metrics row = store_.step_metrics();
+  if (!row.empty()) batch_rows_.push_back({state_.batch_idx, std::move(row)});
 }
 
 void EvalLoop::call_step(const Batch& batch) {

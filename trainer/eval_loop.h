@@ -77,7 +77,7 @@ class EvalLoop final : public TrainerControl {
   std::vector<Batch> predictions_;
   // The on_step values of the pass. Rows of a pass that a signal or an error ends are never logged, so that a fit that
   // is resumed before it logs each once.
-  std::vector<Metrics> batch_rows_;
+  std::vector<BatchRow> batch_rows_;
   bool is_sanity_checking_ = false;
   bool is_reduced_ = false;  // nothing can be logged any more
 };

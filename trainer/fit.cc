@@ -77,11 +77,6 @@ void load_before_optimizers(Run& run, LightningModule& module, const ResumePoint
   run.callbacks.load_state(saved.under("callbacks."));
 }
 
-void log_hyperparameters(Run& run) {
-  if (run.record.hyper_parameters.empty()) return;
-  for (const auto& logger : run.parts.loggers) logger->log_hyperparameters(run.record.hyper_parameters);
-}
-
 void open_run_folder(Run& run, LightningModule& module, const std::optional<ResumePoint>& point) {
   const bool continues = point && !point->run_dir.empty();
   const bool is_new = run.folder == nullptr;
@@ -93,7 +88,7 @@ void open_run_folder(Run& run, LightningModule& module, const std::optional<Resu
     run.open_folder();
   }
   start_record(run, module);
-  if (is_new && !continues && run.parts.strategy->communicator().rank() == 0) log_hyperparameters(run);
+  if (!continues) log_hyperparameters(run);
 }
 
 FitResult make_result(const Run& run, FitStatus status) {

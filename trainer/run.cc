@@ -37,18 +37,16 @@ void Run::log_row(const Metrics& row) {
   for (const auto& logger : parts.loggers) logger->log_metrics(row, step, state.epoch);
 }
 
-void Run::log_batch_rows(const std::vector<Metrics>& rows, Stage stage) {
+void Run::log_batch_rows(const std::vector<BatchRow>& rows, Stage stage) {
   if (parts.strategy->communicator().rank() != 0) return;
   EvaluationBatch batch = {.stage = stage == Stage::kTest ? "test" : "validation",
                            .batch_idx = 0,
                            .total_batches = num_eval_batches[static_cast<size_t>(stage)],
                            .step = std::max<int64_t>(state.global_step - 1, 0),
                            .epoch = state.epoch};
-  for (const Metrics& row : rows) {
-    if (!row.empty()) {
-      for (const auto& logger : parts.loggers) logger->log_batch_metrics(row, batch);
-    }
-    ++batch.batch_idx;
+  for (const BatchRow& row : rows) {
+    batch.batch_idx = row.batch_idx;
+    for (const auto& logger : parts.loggers) logger->log_batch_metrics(row.metrics, batch);
   }
 }
 

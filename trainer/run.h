@@ -20,6 +20,12 @@ namespace levin {
 
 class LightningDataModule;
 
+/// The on_step values of one evaluation batch, which is the batch_idx-th of its pass.
+struct BatchRow {
+  int64_t batch_idx;
+  Metrics metrics;
+};
+
 /// What the loops of one Trainer share: its parts, where the training stands, and where the run's files go. It only
 /// holds them; the loops act.
 struct Run {
@@ -42,6 +48,7 @@ struct Run {
 
   /// What the batch-size finder has set on the data module.
   std::optional<int64_t> batch_size = std::nullopt;
+  bool are_hyperparameters_logged = false;
   /// on_exception was called in the call that runs.
   bool is_error_told = false;
 
@@ -59,8 +66,8 @@ struct Run {
 
   /// Hands a row to every logger, on rank 0; without values, nothing.
   void log_row(const Metrics& row);
-  /// The same for the batches of a pass that is done: their on_step values, one entry a batch.
-  void log_batch_rows(const std::vector<Metrics>& rows, Stage stage);
+  /// The same for the batches of a pass that is done: their on_step values.
+  void log_batch_rows(const std::vector<BatchRow>& rows, Stage stage);
   void flush_loggers();
 };
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <fstream>
+#include <utility>
 
 #include "callbacks/model_checkpoint.h"
 #include "callbacks/model_summary.h"
@@ -92,6 +93,12 @@ void start_record(Run& run, const LightningModule& module) {
     run.record.hyper_parameters.emplace_back(name, to_text(value));
   }
   write_run_record(run_dir, run.record);
+}
+
+void log_hyperparameters(Run& run) {
+  if (run.record.hyper_parameters.empty() || run.parts.strategy->communicator().rank() != 0) return;
+  if (std::exchange(run.are_hyperparameters_logged, true)) return;
+  for (const auto& logger : run.parts.loggers) logger->log_hyperparameters(run.record.hyper_parameters);
 }
 
 void update_record(Run& run, const std::vector<TimeSection>& times) {

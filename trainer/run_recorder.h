@@ -11,6 +11,9 @@ namespace levin {
 ///
 /// At the start of a fit, when its folder is there.
 void start_record(Run& run, const LightningModule& module);
+
+/// Hands the hyper-parameters of the record to the loggers, on rank 0, once in a run.
+void log_hyperparameters(Run& run);
 /// At the end of an epoch. times: where the time went so far; may be empty.
 void update_record(Run& run, const std::vector<TimeSection>& times);
 /// At the end of a fit. error: what ended it, "" if nothing did.

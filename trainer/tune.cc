@@ -1,8 +1,9 @@
 #include "trainer/tune.h"
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
-#include <utility>
+#include <optional>
 
 #include "trainer/backend_scope.h"
 #include "trainer/core/error.h"
@@ -15,9 +16,6 @@
 
 namespace levin {
 namespace {
-
-constexpr char kNoBatchSize[] =
-    "[BatchSizeFinder] the data module cannot change its batch size. Override LightningDataModule::set_batch_size().";
 
 void check_single_rank(Run& run) {
   const int64_t world_size = run.parts.strategy->communicator().world_size();
@@ -38,24 +36,62 @@ void check_batch_size_search(Run& run) {
   }
 }
 
-/// One size. False: it does not fit, or the data has no batch of that size.
-TrialResult try_batch_size(Run& run, LightningModule& module, int64_t batch_size, int64_t num_steps, bool is_first) {
-  if (!run.data->set_batch_size(batch_size)) throw ConfigError(kNoBatchSize);
+/// Sets batch sizes of a data module for trials, and puts the first one back at the end unless another is kept.
+class TrialBatchSize {
+ public:
+  explicit TrialBatchSize(LightningDataModule& data) : data_(data) {
+    if (const auto loader = data.train_dataloader()) before_ = loader->batch_size();
+  }
+  ~TrialBatchSize() {
+    if (is_kept_ || !before_) return;
+    try {
+      data_.set_batch_size(*before_);
+    } catch (const std::exception& error) {
+      TORCH_WARN("The batch size could not be put back to ", *before_, ": ", error.what());
+    }
+  }
+  TrialBatchSize(const TrialBatchSize&) = delete;
+  TrialBatchSize& operator=(const TrialBatchSize&) = delete;
+
+  void set(int64_t batch_size) {
+    if (data_.set_batch_size(batch_size)) return;
+    throw ConfigError(
+        "[BatchSizeFinder] the data module cannot change its batch size. Override "
+        "LightningDataModule::set_batch_size().");
+  }
+  void keep(int64_t batch_size) {
+    set(batch_size);
+    is_kept_ = true;
+  }
+
+ private:
+  LightningDataModule& data_;
+  std::optional<int64_t> before_;
+  bool is_kept_ = false;
+};
+
+/// False: the loader refuses its batch size, as one that drops a batch that is not full does if the data has no more.
+bool has_loader(LightningDataModule& data) {
   try {
-    return run_trial(run, module, {}, {.max_steps = num_steps, .may_split = false});
+    return data.train_dataloader() != nullptr;
   } catch (const DataError&) {
-    if (is_first) throw;
-    return {.is_out_of_memory = true};  // more than the data has
+    return false;
   }
 }
 
 void find_batch_size(Run& run, LightningModule& module, const BatchSizeFinderOptions& options, TunerResult& result) {
   BatchSizeFinder finder(options);
   check_batch_size_search(run);
-  bool is_first = true;
+  TrialBatchSize batch_size(*run.data);
+  bool has_worked = false;
   while (const std::optional<int64_t> size = finder.next()) {
-    const TrialResult trial =
-        try_batch_size(run, module, *size, options.steps_per_trial, std::exchange(is_first, false));
+    batch_size.set(*size);
+    if (has_worked && !has_loader(*run.data)) {
+      finder.add(/*fits=*/false, 0.0);
+      continue;
+    }
+    const TrialResult trial = run_trial(run, module, {}, {.max_steps = options.steps_per_trial, .may_split = false});
+    has_worked = true;
     result.signal = trial.signal;
     if (result.signal != 0) return;
     finder.add(!trial.is_out_of_memory, static_cast<double>(trial.num_samples) / trial.seconds);
@@ -64,7 +100,7 @@ void find_batch_size(Run& run, LightningModule& module, const BatchSizeFinderOpt
   }
   result.batch_size = finder.result();
   run.batch_size = result.batch_size->batch_size;
-  run.data->set_batch_size(*run.batch_size);
+  batch_size.keep(*run.batch_size);
 }
 
 void find_learning_rate(Run& run, LightningModule& module, const FitSource& source,
@@ -127,6 +163,7 @@ TunerResult run_tune(Run& run, LightningModule& module, const FitSource& source,
     if (result.signal != 0) return result;
     run.open_folder();
     start_record(run, module);
+    log_hyperparameters(run);
     run.record.sections = report_sections(result);
     if (run.folder) run.folder->keep();
     end_record(run, RunStatus::kFinished, "");

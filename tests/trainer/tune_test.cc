@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 #include <sstream>
 
@@ -142,15 +143,6 @@ TEST_F(TuneTest, ParameterGroupsKeepTheirProportion) {
   EXPECT_NEAR(ratio, 0.2, 1e-9);
 }
 
-// Each sample takes a MiB in the forward pass, which backward needs.
-struct LargeModel : TinyModel {
-  LargeModel() {
-    step = [](TinyModel& m, const Batch& batch, StepContext& /*ctx*/) {
-      return (m.forward(batch[0].tensor()).expand({-1, 1 << 18}) * 1.0).square().mean();
-    };
-  }
-};
-
 TEST_F(TuneTest, TheBatchSizeFillsTheMemoryGiven) {
   LargeModel model;
   TinyData data(256, 4);
@@ -243,6 +235,75 @@ TEST_F(TuneTest, WrongUseIsRefused) {
     bool automatic_optimization() const override { return false; }
   } manual;
   EXPECT_THAT(config_error([&] { Trainer(options()).tune(manual, data, rate); }), HasSubstr("automatic optimization"));
+}
+
+TEST_F(TuneTest, ASignalEndsASearchAndAFit) {
+  const auto step = [](TinyModel& m, const Batch& batch, StepContext& ctx) {
+    if (ctx.global_step() == 1) raise(SIGTERM);
+    return m.loss(batch);
+  };
+  auto limited = options();
+  limited.memory_limit = "1GiB";
+  TinyModel model(step);
+  TinyData data(32, 8);
+  data.shuffles = true;
+  EXPECT_EQ(Trainer(limited).tune(model, data, {.learning_rate = kSearch}).signal, SIGTERM);
+  EXPECT_EQ(model.weight(), 0.0);
+  const TunerOptions size = {.batch_size = BatchSizeFinderOptions()};
+  EXPECT_EQ(Trainer(limited).tune(model, data, size).signal, SIGTERM);
+  EXPECT_EQ(data.batch_size, 8);
+  const FitResult result = Trainer(limited, {.tuner = size}).fit(model, data);
+  EXPECT_EQ(result.status, FitStatus::kTerminated);
+  EXPECT_EQ(result.num_steps, 0);
+  EXPECT_EQ(data.batch_size, 8);
+  EXPECT_EQ(data.num_teardowns, 3);
+}
+
+TEST_F(TuneTest, ABatchThatTheDataDoesNotHaveEndsTheGrowthAndOtherErrorsAreErrors) {
+  struct PickyData : TinyData {
+    using TinyData::TinyData;
+    std::unique_ptr<DataLoader> train_dataloader() override {
+      if (batch_size > 16) throw DataError("there are no batches of that size");
+      return loader();
+    }
+  } picky(20, 4);
+  auto limited = options();
+  limited.memory_limit = "1GiB";
+  const TunerOptions size = {.batch_size = BatchSizeFinderOptions()};
+  TinyModel model;
+  EXPECT_EQ(Trainer(limited).tune(model, picky, size).batch_size->batch_size, 16);
+  TinyModel failing([](TinyModel& m, const Batch& batch, StepContext& /*ctx*/) -> StepOutput {
+    if (batch.batch_size() == 8) throw DataError("a sample is damaged");
+    return m.loss(batch);
+  });
+  picky.batch_size = 4;
+  EXPECT_THROW(Trainer(limited).tune(failing, picky, size), DataError);
+  EXPECT_EQ(picky.batch_size, 4);
+}
+
+TEST_F(TuneTest, AFitAfterASearchStillLogsTheHyperparametersOnce) {
+  struct Logged final : Logger {
+    void open(const std::filesystem::path& /*run_dir*/) override {}
+    void log_metrics(const Metrics& /*metrics*/, int64_t /*step*/, int64_t /*epoch*/) override {}
+    void flush() override {}
+    void log_hyperparameters(const Hyperparameters& /*hyperparameters*/) override { ++count; }
+    int64_t count = 0;
+  };
+  struct Named : TinyModel {
+    StateDict hyperparameters() const override {
+      StateDict state;
+      state.set("size", int64_t{3});
+      return state;
+    }
+  } model;
+  const auto logger = std::make_shared<Logged>();
+  auto with_logger = options(1);
+  with_logger.logger = true;
+  Trainer trainer(with_logger, {.loggers = {logger}});
+  TinyData data(32, 8);
+  trainer.tune(model, data, {.learning_rate = kSearch});
+  trainer.fit(model, data);
+  EXPECT_EQ(logger->count, 1);
 }
 
 TEST_F(TuneTest, AnErrorInASearchPutsTheModelBack) {

@@ -15,7 +15,7 @@ constexpr double kDecay = 0.98;
 // The mean has not settled at the start, and the last point may be the one that ended the search.
 constexpr size_t kSkippedAtBegin = 10;
 constexpr size_t kSkippedAtEnd = 1;
-// The fall per e-fold of the rate, relative to the range of the losses, below which it is taken for noise.
+// As a share of the lowest loss: a fall to it that is smaller is taken for noise.
 constexpr double kLeastFall = 1e-3;
 
 /// Slope of the loss over the logarithm of the rate at point i, from its neighbours (second order, uneven distances).
