@@ -114,8 +114,8 @@ int run_fit(const CliArguments& arguments, const RunConfig& config) {
   if (result.status != FitStatus::kInterrupted && result.status != FitStatus::kTerminated) return kDone;
   const bool is_interrupt = result.status == FitStatus::kInterrupted;
   std::fflush(stdout);
-  fmt::print(stderr, "levin: ended by {} after {} optimizer steps. Go on with --resume last.\n",
-             is_interrupt ? "SIGINT" : "SIGTERM", result.num_steps);
+  fmt::print(stderr, "levin: ended by {} after {} optimizer steps.{}\n", is_interrupt ? "SIGINT" : "SIGTERM",
+             result.num_steps, result.run_dir.empty() ? "" : " Go on with --resume last.");
   return is_interrupt ? kInterrupted : kTerminated;
 }
 

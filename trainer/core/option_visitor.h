@@ -58,8 +58,7 @@ class OptionVisitor {
   void field(std::string_view name, T& value, std::string_view help, const OptionRule& rule = {}) {
     static_assert(std::is_constructible_v<OptionTarget, T*>,
                   "an option is a bool, int64_t, uint64_t, double, std::string, BatchLimit, ValidationInterval, "
-                  "MicroBatchSize, or "
-                  "an optional or vector of numbers or texts");
+                  "MicroBatchSize, or an optional or vector of numbers or texts");
     visit_field(name, OptionTarget(&value), help, rule);
   }
 
