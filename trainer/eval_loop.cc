@@ -202,6 +202,7 @@ void EvalLoop::run_batches(std::optional<int64_t> max_batches) {
     ++state_.batch_idx;
     if (surroundings_.between_batches) surroundings_.between_batches();
   }
+  loader_.stop();
   all.call(hooks.epoch_end.callback, hooks.epoch_end.module, run, ctx);
 }
 

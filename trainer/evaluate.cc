@@ -39,6 +39,18 @@ void load_weights(const std::filesystem::path& path, Strategy& strategy, Lightni
   }
 }
 
+/// Stops a loader at the end of the scope, also after an error.
+class StopLoader {
+ public:
+  explicit StopLoader(DataLoader& loader) : loader_(loader) {}
+  ~StopLoader() { loader_.stop(); }
+  StopLoader(const StopLoader&) = delete;
+  StopLoader& operator=(const StopLoader&) = delete;
+
+ private:
+  DataLoader& loader_;
+};
+
 Evaluation evaluate(Run& run, LightningModule& module, DataLoader& loader, Stage stage, bool keeps_predictions) {
   RefusingControl control;
   EvalLoop loop(run, control, module, loader, stage, {.keeps_predictions = keeps_predictions});
@@ -67,7 +79,8 @@ Evaluation run_evaluation(Run& run, LightningModule& module, DataLoader* loader,
       if (!checkpoint.empty()) load_weights(checkpoint, *run.parts.strategy, module);
       const std::unique_ptr<DataLoader> own = loader == nullptr ? make_loader(*run.data, stage) : nullptr;
       DataLoader& used = own ? *own : *loader;
-      attach_loader(run, used);
+      attach_loader(run, used, stage);
+      const StopLoader stop(used);
       run.open_folder();
       return evaluate(run, module, used, stage, keeps_predictions);
     });

@@ -13,8 +13,12 @@ class FitData {
  public:
   /// val_loader: nullptr for no validation.
   FitData(DataLoader& train_loader, DataLoader* val_loader) : train_(&train_loader), val_(val_loader) {}
-  /// attach: called on every new loader. Errors: ConfigError if there is no training loader.
-  FitData(LightningDataModule& data, std::function<void(DataLoader&)> attach);
+  /// attach: called on every new loader, with what it is for. Errors: ConfigError if there is no training loader.
+  FitData(LightningDataModule& data, std::function<void(DataLoader&, Stage)> attach);
+  /// Stops the loaders.
+  ~FitData();
+  FitData(const FitData&) = delete;
+  FitData& operator=(const FitData&) = delete;
 
   DataLoader& train() { return *train_; }
   DataLoader* val() { return val_; }
@@ -23,7 +27,7 @@ class FitData {
 
  private:
   LightningDataModule* data_ = nullptr;
-  std::function<void(DataLoader&)> attach_;
+  std::function<void(DataLoader&, Stage)> attach_;
   std::unique_ptr<DataLoader> own_train_;
   std::unique_ptr<DataLoader> own_val_;
   DataLoader* train_ = nullptr;

@@ -168,6 +168,7 @@ void FitLoop::start_epoch() {
   store_.reset_epoch();
   epoch_store_.reset_epoch();
   data_.train().start_epoch(run_.state.epoch);
+  update_num_batches();
   StepContext ctx = hook_context(LogTarget::kEpoch);
   hooks_.call(&Callback::on_train_epoch_start, &LightningModule::on_train_epoch_start, context_, ctx);
 }
@@ -273,6 +274,7 @@ void FitLoop::end_epoch(bool is_whole) {
   if (run_.state.batch_idx == 0 && !position_.is_epoch_cut) {
     throw DataError("[Trainer] the training loader delivered no batch in this epoch.");
   }
+  data_.train().stop();
   epoch_row_.clear();
   reduce_into_row(store_);
   StepContext ctx = hook_context(LogTarget::kEpoch);

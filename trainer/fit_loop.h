@@ -95,6 +95,7 @@ class FitLoop final : public TrainerControl {
   void check_manual_options() const;
   void make_validation();
   void reload_data();
+  void update_num_batches();
   void flush_saves();
   void go_back();
   Checkpoint checkpoint(bool weights_only);

@@ -124,6 +124,7 @@ void FitLoop::load_state(const Checkpoint& checkpoint, const std::filesystem::pa
   }
   const StateDict loader = saved.under("loader.");
   if (!loader.empty()) data_.train().load_state(loader);
+  update_num_batches();
 }
 
 void FitLoop::go_back() {

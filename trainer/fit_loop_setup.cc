@@ -89,10 +89,18 @@ void FitLoop::make_validation() {
 
 void FitLoop::reload_data() {
   data_.reload();
-  num_batches_ = run_.options.limit_train_batches.resolve(data_.train().num_batches(), "limit_train_batches");
-  context_.num_batches = num_batches_;
-  validation_schedule_ = ValidationSchedule(run_.options, num_batches_);
+  update_num_batches();
   make_validation();
+}
+
+// One epoch may have more batches than another: after a reload, or a resume with another number of ranks.
+void FitLoop::update_num_batches() {
+  const std::optional<int64_t> num_batches =
+      run_.options.limit_train_batches.resolve(data_.train().num_batches(), "limit_train_batches");
+  if (num_batches == num_batches_) return;
+  num_batches_ = num_batches;
+  context_.num_batches = num_batches;
+  validation_schedule_ = ValidationSchedule(run_.options, num_batches);
 }
 
 std::optional<int64_t> FitLoop::total_steps() const {

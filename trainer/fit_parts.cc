@@ -30,12 +30,14 @@ void add_schedules(const Run& run, Optimizers& optimizers) {
 
 }  // namespace
 
-void attach_loader(const Run& run, DataLoader& loader) {
+void attach_loader(const Run& run, DataLoader& loader, Stage stage) {
   Communicator& communicator = run.parts.strategy->communicator();
   loader.attach({.seed = run.seed,
                  .rank = communicator.rank(),
                  .world_size = communicator.world_size(),
-                 .is_in_order = !run.options.overfit_batches.is_zero()});
+                 .is_in_order = !run.options.overfit_batches.is_zero(),
+                 .has_equal_ranks = stage == Stage::kTrain,
+                 .device = run.parts.strategy->device()});
 }
 
 Optimizers make_optimizers(Run& run, LightningModule& module) {
@@ -49,9 +51,11 @@ Optimizers make_optimizers(Run& run, LightningModule& module) {
 }
 
 FitData make_data(Run& run, const FitSource& source) {
-  if (run.data != nullptr) return {*run.data, [&run](DataLoader& loader) { attach_loader(run, loader); }};
-  attach_loader(run, *source.train);
-  if (source.val != nullptr) attach_loader(run, *source.val);
+  if (run.data != nullptr) {
+    return {*run.data, [&run](DataLoader& loader, Stage stage) { attach_loader(run, loader, stage); }};
+  }
+  attach_loader(run, *source.train, Stage::kTrain);
+  if (source.val != nullptr) attach_loader(run, *source.val, Stage::kValidate);
   return {*source.train, source.val};
 }
 

@@ -15,7 +15,7 @@ struct FitSource {
 };
 
 /// Tells a loader of the run that it serves.
-void attach_loader(const Run& run, DataLoader& loader);
+void attach_loader(const Run& run, DataLoader& loader, Stage stage);
 
 /// The optimizers with their schedules: of the run's parts, or else the module's own; the callbacks' hook for them has
 /// been called. Errors: ConfigError.

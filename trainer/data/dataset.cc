@@ -5,25 +5,48 @@
 #include <fmt/format.h>
 
 #include "trainer/core/error.h"
+#include "trainer/data/collate.h"
 
 namespace levin {
 namespace {
 
-bool are_consecutive(std::span<const int64_t> indices) {
-  for (size_t i = 1; i < indices.size(); ++i) {
-    if (indices[i] != indices[i - 1] + 1) return false;
-  }
-  return !indices.empty();
+Batch row_of(const Batch& batch, int64_t row) {
+  return batch.map([&](const at::Tensor& leaf) { return leaf.dim() == 0 ? leaf : leaf.select(0, row); });
 }
 
 }  // namespace
 
 at::Tensor take_rows(const at::Tensor& tensor, std::span<const int64_t> indices) {
-  const auto count = static_cast<int64_t>(indices.size());
-  if (are_consecutive(indices)) return tensor.narrow(0, indices.front(), count);
   // The index tensor only reads, and lives no longer than the call.
-  const at::Tensor index = at::from_blob(const_cast<int64_t*>(indices.data()), {count}, at::kLong);
+  const at::Tensor index =
+      at::from_blob(const_cast<int64_t*>(indices.data()), {static_cast<int64_t>(indices.size())}, at::kLong);
   return at::index_select(tensor, 0, index);
+}
+
+std::vector<Batch> Dataset::get_samples(std::span<const int64_t> indices, const SampleRandom& random) const {
+  const Batch batch = get_batch(indices, random);
+  std::vector<Batch> samples;
+  samples.reserve(indices.size());
+  for (size_t row = 0; row < indices.size(); ++row) samples.push_back(row_of(batch, static_cast<int64_t>(row)));
+  return samples;
+}
+
+Batch SampleDataset::get_batch(std::span<const int64_t> indices, const SampleRandom& random) const {
+  return stack_samples(get_samples(indices, random));
+}
+
+std::vector<Batch> SampleDataset::get_samples(std::span<const int64_t> indices, const SampleRandom& random) const {
+  std::vector<Batch> samples;
+  samples.reserve(indices.size());
+  for (const int64_t index : indices) {
+    RandomStream stream = random.stream(index);
+    try {
+      samples.push_back(get_sample(index, stream));
+    } catch (const std::exception& error) {
+      throw DataError(fmt::format("[SampleDataset] sample {} could not be read: {}", index, error.what()));
+    }
+  }
+  return samples;
 }
 
 TensorDataset::TensorDataset(Batch samples) : samples_(std::move(samples)), size_(samples_.batch_size()) {
@@ -36,7 +59,7 @@ TensorDataset::TensorDataset(Batch samples) : samples_(std::move(samples)), size
   });
 }
 
-Batch TensorDataset::get_batch(std::span<const int64_t> indices) const {
+Batch TensorDataset::get_batch(std::span<const int64_t> indices, const SampleRandom& /*random*/) const {
   return samples_.map([&](const at::Tensor& leaf) { return take_rows(leaf, indices); });
 }
 

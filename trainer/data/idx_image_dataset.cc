@@ -43,7 +43,7 @@ IdxImageDataset::IdxImageDataset(const std::filesystem::path& images, const std:
   }
 }
 
-Batch IdxImageDataset::get_batch(std::span<const int64_t> indices) const {
+Batch IdxImageDataset::get_batch(std::span<const int64_t> indices, const SampleRandom& /*random*/) const {
   return Batch::of(take_rows(images_, indices).to(at::kFloat).mul_(scale_).add_(shift_), take_rows(labels_, indices));
 }
 

@@ -17,7 +17,7 @@ class IdxImageDataset final : public Dataset {
                   double mean, double std);
 
   int64_t size() const override { return labels_.size(0); }
-  Batch get_batch(std::span<const int64_t> indices) const override;
+  Batch get_batch(std::span<const int64_t> indices, const SampleRandom& random) const override;
 
  private:
   at::Tensor images_;  // uint8 [N, 1, H, W]

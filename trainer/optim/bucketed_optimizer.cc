@@ -11,7 +11,7 @@
 
 #include "trainer/core/batch.h"
 #include "trainer/core/error.h"
-#include "trainer/optim/single_thread_guard.h"
+#include "trainer/core/single_thread_guard.h"
 
 namespace levin {
 namespace {

@@ -225,7 +225,7 @@ TEST(TensorDatasetTest, KeepsTheTreeOfItsSamples) {
   const TensorDataset dataset(Batch::Fields{{"x", at::zeros({5, 2})}, {"y", at::arange(5)}});
   EXPECT_EQ(dataset.size(), 5);
   const Values indices = {4, 0};
-  const Batch batch = dataset.get_batch(indices);
+  const Batch batch = dataset.get_batch(indices, {});
   EXPECT_EQ(batch.describe(), "{x: float32 [2, 2], y: int64 [2]}");
   EXPECT_EQ(values_of(batch["y"]), (Values{4, 0}));
 }

@@ -111,7 +111,7 @@ TEST_F(IdxImageDatasetTest, NormalisesPixels) {
   const IdxImageDataset dataset = open();
   EXPECT_EQ(dataset.size(), 2);
   const std::vector<int64_t> indices = {1, 0};
-  const auto [images, labels] = dataset.get_batch(indices).tensors<2>();
+  const auto [images, labels] = dataset.get_batch(indices, {}).tensors<2>();
   EXPECT_EQ(images.sizes(), (std::vector<int64_t>{2, 1, 1, 2}));
   // 0x33 = 0.2 and 0x66 = 0.4 of 255; (x - 0.5) / 0.25.
   const std::vector<float> expected = {-1.2f, -0.4f, -2.0f, 2.0f};

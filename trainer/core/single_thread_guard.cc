@@ -1,4 +1,4 @@
-#include "trainer/optim/single_thread_guard.h"
+#include "trainer/core/single_thread_guard.h"
 
 #include <ATen/Parallel.h>
 
