@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "trainer/core/error.h"
@@ -75,6 +76,7 @@ DatasetLoader::DatasetLoader(std::shared_ptr<const Dataset> dataset, LoaderOptio
 }
 
 DatasetLoader::~DatasetLoader() = default;
+DatasetLoader::DatasetLoader(DatasetLoader&&) noexcept = default;
 
 void DatasetLoader::attach(const LoaderContext& context) {
   context_ = context;

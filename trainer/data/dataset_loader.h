@@ -23,6 +23,7 @@ class DatasetLoader final : public DataLoader {
   /// drop_last is set.
   DatasetLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options);
   ~DatasetLoader() override;
+  DatasetLoader(DatasetLoader&&) noexcept;
 
   void attach(const LoaderContext& context) override;
   void start_epoch(int64_t epoch) override;

@@ -1,6 +1,7 @@
 #include "trainer/data/dataset_loader.h"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -141,47 +142,142 @@ TEST(DatasetLoaderTest, ResumesAtEachBatch) {
 }
 
 TEST(DatasetLoaderTest, StateCountsDeliveredBatches) {
-  DatasetLoader loader(numbers(10), {.batch_size = 3});
+  DatasetLoader loader(numbers(10), {.batch_size = 3, .num_workers = 2, .prefetch_factor = 4});
   loader.start_epoch(4);
   loader.next();
   loader.next();
   const StateDict state = loader.state();
   EXPECT_EQ(state.integer("epoch"), 4);
   EXPECT_EQ(state.integer("batches_delivered"), 2);
-  EXPECT_EQ(state.integer("batch_size"), 3);
+  EXPECT_EQ(state.integer("units_delivered"), 6);
   EXPECT_EQ(state.integer("dataset_size"), 10);
+}
+
+// PyTorch's issue 36650: samples 10, batch size 2, stop after batch 2.
+TEST(DatasetLoaderTest, ResumesExactlyForEveryNumberOfWorkers) {
+  DatasetLoader whole = shuffled(1, 10, 2);
+  const Batches expected = epoch(whole, 0);
+  for (const int64_t before : {0, 2, 4}) {
+    for (const int64_t after : {0, 2, 4}) {
+      LoaderOptions options{.batch_size = 2, .shuffle = true, .num_workers = before, .prefetch_factor = 4};
+      DatasetLoader first(numbers(10), options);
+      first.attach({.seed = 1});
+      first.start_epoch(0);
+      EXPECT_EQ(values_of(*first.next()), expected[0]);
+      EXPECT_EQ(values_of(*first.next()), expected[1]);
+      options.num_workers = after;
+      DatasetLoader second(numbers(10), options);
+      second.attach({.seed = 1});
+      second.load_state(first.state());
+      EXPECT_EQ(second.num_batches(), 5);
+      EXPECT_EQ(rest(second), Batches(expected.begin() + 2, expected.end())) << before << " " << after;
+    }
+  }
+}
+
+TEST(DatasetLoaderTest, ResumesWithAnotherBatchSize) {
+  DatasetLoader first(numbers(10), {.batch_size = 3});
+  first.start_epoch(0);
+  first.next();
+  DatasetLoader second(numbers(10), {.batch_size = 4});
+  second.load_state(first.state());
+  EXPECT_EQ(second.num_batches(), 3);  // the one before, and two
+  EXPECT_EQ(rest(second), (Batches{{3, 4, 5, 6}, {7, 8, 9}}));
+  EXPECT_EQ(second.state().integer("batches_delivered"), 3);
+  second.start_epoch(1);
+  EXPECT_EQ(second.num_batches(), 3);
+}
+
+TEST(DatasetLoaderTest, DeliversTheSameWithWorkers) {
+  DatasetLoader alone = shuffled(1, 1000, 7);
+  const Batches expected = epoch(alone, 1);
+  for (const int64_t workers : {1, 2, 5}) {
+    DatasetLoader loader(numbers(1000), {.batch_size = 7, .shuffle = true, .num_workers = workers});
+    loader.attach({.seed = 1});
+    EXPECT_EQ(epoch(loader, 1), expected) << workers;
+    EXPECT_FALSE(loader.next().has_value());
+    EXPECT_EQ(epoch(loader, 1), expected) << workers << ", again";
+  }
+}
+
+TEST(DatasetLoaderTest, StopKeepsThePosition) {
+  DatasetLoader loader(numbers(6), {.batch_size = 2, .num_workers = 2});
+  loader.start_epoch(0);
+  loader.next();
+  loader.stop();
+  EXPECT_EQ(rest(loader), (Batches{{2, 3}, {4, 5}}));
+}
+
+TEST(DatasetLoaderTest, ACollateFunctionSeesSampleBySample) {
+  const Collate collate = [](std::span<const Batch> samples) {
+    EXPECT_EQ(samples.front().tensor().dim(), 0);
+    return Batch(at::scalar_tensor(static_cast<int64_t>(samples.size()), at::kLong));
+  };
+  DatasetLoader loader(numbers(5), {.batch_size = 3, .collate = collate});
+  EXPECT_EQ(epoch(loader, 0), (Batches{{3}, {2}}));
+}
+
+TEST(DatasetLoaderTest, EqualRanksHaveBatchesOfEqualSizes) {
+  std::vector<Batches> ranks;
+  for (const int64_t rank : {0, 1}) {
+    DatasetLoader loader(numbers(7), {.batch_size = 2});
+    loader.attach({.rank = rank, .world_size = 2, .has_equal_ranks = true});
+    EXPECT_EQ(loader.num_batches(), 2);
+    ranks.push_back(epoch(loader, 0));
+  }
+  EXPECT_EQ(ranks[0], (Batches{{0, 1}, {4, 5}}));
+  EXPECT_EQ(ranks[1], (Batches{{2, 3}, {6, 0}}));  // filled from the start
+}
+
+TEST(DatasetLoaderTest, EvaluationDealsEachSampleOnce) {
+  Values all;
+  for (const int64_t rank : {0, 1, 2}) {
+    DatasetLoader loader(numbers(8), {.batch_size = 2});
+    loader.attach({.rank = rank, .world_size = 3, .has_equal_ranks = false});
+    for (const Values& batch : epoch(loader, 0)) all.insert(all.end(), batch.begin(), batch.end());
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, (Values{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST(DatasetLoaderTest, ARunInOrderRepeatsTheSamplersFirstEpoch) {
+  const auto sampler = std::make_shared<RandomSampler>(10);
+  DatasetLoader loader(numbers(10), {.batch_size = 4, .sampler = sampler});
+  loader.attach({.seed = 3, .is_in_order = true});
+  EXPECT_EQ(epoch(loader, 1), epoch(loader, 0));
+  loader.attach({.seed = 3});
+  EXPECT_NE(epoch(loader, 1), epoch(loader, 0));
 }
 
 TEST(DatasetLoaderTest, APositionOfOtherDataIsAnError) {
   const StateDict state = DatasetLoader(numbers(10), {.batch_size = 3}).state();
-  DatasetLoader larger(numbers(10), {.batch_size = 4});
-  EXPECT_EQ(error_text<CheckpointError>([&] { larger.load_state(state); }),
-            "[DatasetLoader] the saved position is for 10 samples in batches of 3, but this loader has 10 samples in "
-            "batches of 4.");
   DatasetLoader longer(numbers(11), {.batch_size = 3});
   EXPECT_EQ(error_text<CheckpointError>([&] { longer.load_state(state); }),
-            "[DatasetLoader] the saved position is for 10 samples in batches of 3, but this loader has 11 samples in "
-            "batches of 3.");
+            "[DatasetLoader] the saved position is for 10 samples, 10 units of the sampler, but this loader has 11 "
+            "samples, 11 units.");
 }
 
 TEST(DatasetLoaderTest, APositionOutsideTheEpochIsAnError) {
   DatasetLoader loader(numbers(10), {.batch_size = 3});
-  for (const int64_t position : {-1, 5}) {
-    StateDict state;
-    state.set("epoch", int64_t{0});
-    state.set("batches_delivered", position);
-    state.set("batch_size", int64_t{3});
-    state.set("dataset_size", int64_t{10});
+  for (const int64_t position : {-1, 11}) {
+    StateDict state = loader.state();
+    state.replace("units_delivered", position);
     EXPECT_EQ(error_text<CheckpointError>([&] { loader.load_state(state); }),
-              "[DatasetLoader] the saved position is after " + std::to_string(position) +
-                  " batches, but an epoch of this loader has 4.");
+              "[DatasetLoader] the saved position is " + std::to_string(position) +
+                  " of 10 units, after 0 batches, which cannot be.");
   }
 }
 
 TEST(DatasetLoaderTest, AnEmptyStateIsAnError) {
   DatasetLoader loader(numbers(10), {.batch_size = 3});
   EXPECT_EQ(error_text<CheckpointError>([&] { loader.load_state({}); }),
-            "[StateDict] the saved state has no entry \"batch_size\" (an integer expected).");
+            "[StateDict] the saved state has no entry \"epoch\" (an integer expected).");
+}
+
+TEST(DatasetLoaderTest, ASamplerDecidesTheOrderAlone) {
+  const auto sampler = std::make_shared<SequentialSampler>(3);
+  EXPECT_EQ(error_text<ConfigError>([&] { DatasetLoader(numbers(3), {.shuffle = true, .sampler = sampler}); }),
+            "[DatasetLoader] shuffle must be false where a sampler is given, which decides the order.");
 }
 
 TEST(DatasetLoaderTest, BatchSizeMustBePositive) {
@@ -201,20 +297,13 @@ TEST(DatasetLoaderTest, NoFullBatchIsAnErrorWithDropLast) {
             "[DatasetLoader] the dataset's 3 samples make no full batch of 4, and drop_last is set.");
 }
 
-TEST(TakeRowsTest, ConsecutiveRowsAreAView) {
-  const at::Tensor tensor = at::arange(12).view({4, 3});
-  const Values indices = {1, 2};
-  const at::Tensor rows = take_rows(tensor, indices);
-  EXPECT_EQ(rows.sizes(), at::IntArrayRef({2, 3}));
-  EXPECT_EQ(rows.const_data_ptr(), tensor[1].const_data_ptr());
-}
-
-TEST(TakeRowsTest, OtherRowsAreACopy) {
+// A step that changes its batch in place must not change the data.
+TEST(TakeRowsTest, RowsAreACopy) {
   const at::Tensor tensor = at::arange(8).view({4, 2});
-  const Values indices = {3, 0, 3};
-  const at::Tensor rows = take_rows(tensor, indices);
-  EXPECT_EQ(values_of(rows), (Values{6, 7, 0, 1, 6, 7}));
-  EXPECT_FALSE(rows.is_alias_of(tensor));
+  for (const Values& indices : {Values{1, 2}, Values{3, 0, 3}}) {
+    EXPECT_FALSE(take_rows(tensor, indices).is_alias_of(tensor));
+  }
+  EXPECT_EQ(values_of(take_rows(tensor, Values{3, 0, 3})), (Values{6, 7, 0, 1, 6, 7}));
 }
 
 TEST(TakeRowsTest, NoRowsAreAnEmptyTensor) {
