@@ -19,6 +19,7 @@ void FashionMnistData::Options::visit(levin::OptionVisitor& visitor) {
   visitor.field("dir", dir, "folder with the four .gz files of Fashion-MNIST");
   visitor.field("batch_size", batch_size, "images of a training batch", levin::at_least(1));
   visitor.field("eval_batch_size", eval_batch_size, "images of a batch elsewhere", levin::at_least(1));
+  levin::visit_worker_options(loader, visitor);
 }
 
 std::shared_ptr<const levin::Dataset> FashionMnistData::open(const std::string& split) const {
@@ -37,15 +38,22 @@ void FashionMnistData::setup(levin::Stage stage) {
   if (!test_) test_ = open("t10k");
 }
 
+std::unique_ptr<levin::DataLoader> FashionMnistData::loader(std::shared_ptr<const levin::Dataset> images,
+                                                            int64_t batch_size, bool shuffle) const {
+  levin::LoaderOptions options = options_.loader;
+  options.batch_size = batch_size;
+  options.shuffle = shuffle;
+  return std::make_unique<levin::DatasetLoader>(std::move(images), options);
+}
+
 std::unique_ptr<levin::DataLoader> FashionMnistData::train_dataloader() {
-  return std::make_unique<levin::DatasetLoader>(
-      train_, levin::LoaderOptions{.batch_size = options_.batch_size, .shuffle = true});
+  return loader(train_, options_.batch_size, true);
 }
 
 std::unique_ptr<levin::DataLoader> FashionMnistData::val_dataloader() { return test_dataloader(); }
 
 std::unique_ptr<levin::DataLoader> FashionMnistData::test_dataloader() {
-  return std::make_unique<levin::DatasetLoader>(test_, levin::LoaderOptions{.batch_size = options_.eval_batch_size});
+  return loader(test_, options_.eval_batch_size, false);
 }
 
 std::unique_ptr<levin::DataLoader> FashionMnistData::predict_dataloader() { return test_dataloader(); }
