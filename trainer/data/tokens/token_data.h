@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/core/lightning_data_module.h"
+#include "trainer/data/loader_options.h"
+#include "trainer/data/tokens/token_dataset.h"
+
+namespace levin {
+
+/// Token files for a language model: batches [input, target], int64 [B, T] both (see TokenDataset). Training windows
+/// are shuffled, or mixed where `weights` or `windows_per_epoch` is given (see MixingSampler); all others come in
+/// order, next to each other whatever `stride` is.
+class TokenData : public LightningDataModule {
+ public:
+  struct Options {
+    std::vector<std::string> train_files = {};
+    std::vector<std::string> val_files = {};
+    std::vector<std::string> test_files = {};
+    std::vector<std::string> predict_files = {};
+    /// One for each of train_files. Without them every training window comes once in an epoch.
+    std::vector<double> weights = {};
+    /// Training windows of an epoch. Default: as many as the files have.
+    std::optional<int64_t> windows_per_epoch = std::nullopt;
+    int64_t sequence_length = 1024;
+    /// Of training windows. Default: sequence_length.
+    std::optional<int64_t> stride = std::nullopt;
+    /// "uint16" or "uint32", for files without a side file.
+    std::optional<std::string> type = std::nullopt;
+    /// Default: what a file's side file says.
+    std::optional<int64_t> vocab_size = std::nullopt;
+    int64_t eval_batch_size = 32;
+    /// batch_size and the worker options; the data module sets the others.
+    LoaderOptions loader = {};
+
+    void visit(OptionVisitor& visitor);
+  };
+
+  /// Errors: ConfigError if an option is out of range or options do not fit together.
+  explicit TokenData(Options options);
+
+  /// Opens the files of the stage. Errors: as TokenFile, TokenDataset and MixingSampler.
+  void setup(Stage stage) override;
+  std::unique_ptr<DataLoader> train_dataloader() override;
+  std::unique_ptr<DataLoader> val_dataloader() override { return eval_loader(val_); }
+  std::unique_ptr<DataLoader> test_dataloader() override { return eval_loader(test_); }
+  std::unique_ptr<DataLoader> predict_dataloader() override { return eval_loader(predict_); }
+  bool set_batch_size(int64_t batch_size) override;
+
+ private:
+  std::shared_ptr<const TokenDataset> open(const std::vector<std::string>& files, std::optional<int64_t> stride) const;
+  std::shared_ptr<const Sampler> make_sampler(const TokenDataset& dataset) const;
+  std::unique_ptr<DataLoader> eval_loader(const std::shared_ptr<const TokenDataset>& dataset) const;
+
+  Options options_;
+  std::shared_ptr<const TokenDataset> train_;
+  std::shared_ptr<const Sampler> train_sampler_;  // nullptr: shuffled
+  std::shared_ptr<const TokenDataset> val_;
+  std::shared_ptr<const TokenDataset> test_;
+  std::shared_ptr<const TokenDataset> predict_;
+};
+
+}  // namespace levin

@@ -1,0 +1,124 @@
+#include "trainer/data/tokens/token_file.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "trainer/core/error.h"
+
+namespace levin {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "a token file is little-endian");
+
+// Of fixed size, so that the compiler makes vector instructions of it at every optimisation level.
+constexpr size_t kBlock = 32;
+
+template <class Token>
+uint32_t widen(const Token* source, std::span<int64_t> target) {
+  Token largest = 0;
+  int64_t* out = target.data();
+  const size_t num_in_blocks = target.size() / kBlock * kBlock;
+  for (size_t begin = 0; begin < num_in_blocks; begin += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) out[begin + i] = source[begin + i];
+    for (size_t i = 0; i < kBlock; ++i) largest = std::max(largest, source[begin + i]);
+  }
+  for (size_t i = num_in_blocks; i < target.size(); ++i) {
+    out[i] = source[i];
+    largest = std::max(largest, source[i]);
+  }
+  return largest;
+}
+
+FileDescriptor open_token_file(const std::filesystem::path& path) {
+  try {
+    return open_for_reading(path);
+  } catch (const CheckpointError& error) {
+    throw DataError(
+        fmt::format("[TokenFile] {} cannot be opened: {} Check the path; `levin tokenize` makes such files "
+                    "of text.",
+                    path.string(), error.what()));
+  }
+}
+
+}  // namespace
+
+TokenFile::TokenFile(std::filesystem::path path, std::optional<TokenType> type)
+    : path_(std::move(path)), file_(open_token_file(path_)), info_(read_token_file_info(path_)) {
+  type_ = choose_type(type);
+  const uint64_t num_bytes = file_size(file_, path_);
+  const auto bytes_per_token = static_cast<uint64_t>(token_size(type_));
+  if (num_bytes == 0) throw DataError(fmt::format("[TokenFile] {} must have tokens, but is empty.", path_.string()));
+  if (num_bytes % bytes_per_token != 0) {
+    throw DataError(
+        fmt::format("[TokenFile] {} must be a whole number of {} tokens of {} bytes, got {} bytes. Is it cut off, or "
+                    "of another type?",
+                    path_.string(), token_type_name(type_), bytes_per_token, num_bytes));
+  }
+  size_ = static_cast<int64_t>(num_bytes / bytes_per_token);
+  if (info_ && info_->num_tokens != size_) {
+    throw DataError(
+        fmt::format("[TokenFile] {} must have the {} tokens that {} names, got {}. Is it cut off? Write "
+                    "both anew, or remove the side file if it belongs to another file.",
+                    path_.string(), info_->num_tokens, token_file_info_path(path_).string(), size_));
+  }
+  map(num_bytes);
+}
+
+TokenFile::~TokenFile() {
+  const auto num_bytes = static_cast<size_t>(size_ * token_size(type_));
+  ::munmap(const_cast<std::byte*>(data_), num_bytes);
+}
+
+TokenType TokenFile::choose_type(std::optional<TokenType> given) const {
+  if (info_ && given && info_->type != *given) {
+    throw DataError(fmt::format(
+        "[TokenFile] {} must have the type that {} names, which is {}, got {}. Leave the type "
+        "out.",
+        path_.string(), token_file_info_path(path_).string(), token_type_name(info_->type), token_type_name(*given)));
+  }
+  if (info_) return info_->type;
+  if (given) return *given;
+  throw DataError(
+      fmt::format("[TokenFile] the type of {} must be known, but there is no {}. Give the type, uint16 or "
+                  "uint32.",
+                  path_.string(), token_file_info_path(path_).string()));
+}
+
+void TokenFile::map(uint64_t num_bytes) {
+  void* data = ::mmap(nullptr, num_bytes, PROT_READ, MAP_SHARED, file_.get(), 0);
+  if (data == MAP_FAILED) {
+    throw DataError(fmt::format("[TokenFile] {} of {} bytes cannot be mapped into memory: {}.", path_.string(),
+                                num_bytes, std::generic_category().message(errno)));
+  }
+  // Windows are read in random order: what lies after one is not needed soon. Only a hint.
+  ::madvise(data, num_bytes, MADV_RANDOM);
+  data_ = static_cast<const std::byte*>(data);
+}
+
+uint32_t TokenFile::read(int64_t begin, std::span<int64_t> tokens) const {
+  if (begin < 0 || begin > size_ || static_cast<int64_t>(tokens.size()) > size_ - begin) {
+    throw DataError(fmt::format("[TokenFile] {} has {} tokens, but {} from {} on were asked for.", path_.string(),
+                                size_, tokens.size(), begin));
+  }
+  // The mapping begins at a page, so that the tokens are aligned.
+  if (type_ == TokenType::kUint16) return widen(reinterpret_cast<const uint16_t*>(data_) + begin, tokens);
+  return widen(reinterpret_cast<const uint32_t*>(data_) + begin, tokens);
+}
+
+void TokenFile::check_is_whole() const {
+  const auto expected = static_cast<uint64_t>(size_ * token_size(type_));
+  const uint64_t num_bytes = file_size(file_, path_);
+  if (num_bytes >= expected) return;
+  throw DataError(
+      fmt::format("[TokenFile] {} has been cut while it was in use: it had {} bytes, now {}. Write a new "
+                  "file and rename it in place of one that is in use.",
+                  path_.string(), expected, num_bytes));
+}
+
+}  // namespace levin
