@@ -21,7 +21,7 @@ class InfoReader {
   InfoReader(const nlohmann::json& json, const fs::path& file) : json_(json), file_(file) {}
 
   std::string required_text(const char* key) const {
-    check_has(key);
+    if (!json_.contains(key)) fail(key, "a text");
     return text(key);
   }
 
@@ -32,8 +32,9 @@ class InfoReader {
   }
 
   int64_t required_count(const char* key) const {
-    check_has(key);
-    return *count(key);
+    const std::optional<int64_t> value = count(key);
+    if (!value) fail(key, kIsCount);
+    return *value;
   }
 
   std::optional<int64_t> count(const char* key) const {
@@ -42,7 +43,7 @@ class InfoReader {
     // The parser takes what is too large for 64 bits for a floating-point number.
     if (!value.is_number_unsigned() ||
         value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      fail(key, "a whole number >= 0");
+      fail(key, kIsCount);
     }
     return value.get<int64_t>();
   }
@@ -55,9 +56,7 @@ class InfoReader {
   }
 
  private:
-  void check_has(const char* key) const {
-    if (!json_.contains(key)) fail(key, "there");
-  }
+  static constexpr const char* kIsCount = "a whole number >= 0";
 
   const nlohmann::json& json_;
   const fs::path& file_;
