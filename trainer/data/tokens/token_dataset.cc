@@ -58,12 +58,14 @@ std::vector<int64_t> TokenDataset::windows_per_file() const {
   return windows;
 }
 
-size_t TokenDataset::find_file(int64_t index) const {
+TokenDataset::Place TokenDataset::find(int64_t index) const {
   if (index < 0 || index >= size()) {
     throw DataError(
         fmt::format("[TokenDataset] a window's index must be between 0 and {}, got {}.", size() - 1, index));
   }
-  return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+  const auto file = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), index) - ends_.begin());
+  const int64_t first = file == 0 ? 0 : ends_[file - 1];
+  return {file, (index - first) * stride_};
 }
 
 Batch TokenDataset::get_batch(std::span<const int64_t> indices, const SampleRandom& /*random*/) const {
@@ -74,28 +76,32 @@ Batch TokenDataset::get_batch(std::span<const int64_t> indices, const SampleRand
   int64_t* input_row = input.mutable_data_ptr<int64_t>();
   int64_t* target_row = target.mutable_data_ptr<int64_t>();
   std::optional<size_t> last_file;
-  for (const int64_t index : indices) {
-    const size_t file = find_file(index);
-    if (file != last_file) files_[file]->check_is_whole();
-    last_file = file;
-    read_window(file, index, {input_row, length}, {target_row, length});
+  std::optional<Place> next;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Place place = next ? *next : find(indices[i]);
+    // Windows lie anywhere in memory: while one is copied, the next is on its way.
+    if (i + 1 < indices.size()) {
+      next = find(indices[i + 1]);
+      files_[next->file]->prefetch(next->begin);
+    }
+    if (place.file != last_file) files_[place.file]->check_is_whole();
+    last_file = place.file;
+    read_window(place, {input_row, length}, {target_row, length});
     input_row += length_;
     target_row += length_;
   }
   return Batch::of(std::move(input), std::move(target));
 }
 
-void TokenDataset::read_window(size_t file, int64_t index, std::span<int64_t> input, std::span<int64_t> target) const {
-  const int64_t first = file == 0 ? 0 : ends_[file - 1];
-  const int64_t begin = (index - first) * stride_;
-  // The second reading finds the tokens in the cache; it is faster than a copy of what the first one wrote.
-  const uint32_t largest = std::max(files_[file]->read(begin, input), files_[file]->read(begin + 1, target));
-  if (int64_t{largest} < vocab_sizes_[file]) return;
+void TokenDataset::read_window(const Place& place, std::span<int64_t> input, std::span<int64_t> target) const {
+  const TokenFile& file = *files_[place.file];
+  const uint32_t largest = file.read_shifted(place.begin, input, target);
+  if (int64_t{largest} < vocab_sizes_[place.file]) return;
   throw DataError(
       fmt::format("[TokenDataset] the tokens of {} must be below {}, the size of the vocabulary, got {} "
                   "between token {} and {}. Is the file of another type than {}, or of another tokenizer?",
-                  files_[file]->path().string(), vocab_sizes_[file], largest, begin, begin + length_,
-                  token_type_name(files_[file]->type())));
+                  file.path().string(), vocab_sizes_[place.file], largest, place.begin, place.begin + length_,
+                  token_type_name(file.type())));
 }
 
 }  // namespace levin

@@ -44,9 +44,14 @@ class TokenDataset final : public Dataset {
   Batch get_batch(std::span<const int64_t> indices, const SampleRandom& random) const override;
 
  private:
-  /// Number of the file that has window `index`.
-  size_t find_file(int64_t index) const;
-  void read_window(size_t file, int64_t index, std::span<int64_t> input, std::span<int64_t> target) const;
+  /// Where a window is.
+  struct Place {
+    size_t file = 0;
+    int64_t begin = 0;  // its first token in the file
+  };
+
+  Place find(int64_t index) const;
+  void read_window(const Place& place, std::span<int64_t> input, std::span<int64_t> target) const;
 
   std::vector<std::shared_ptr<const TokenFile>> files_;
   int64_t length_;

@@ -16,23 +16,36 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "a token file is little-endian");
 
-// Of fixed size, so that the compiler makes vector instructions of it at every optimisation level.
+// Of fixed size, so that the compiler makes vector instructions of the loops at every optimisation level.
 constexpr size_t kBlock = 32;
 
 template <class Token>
-uint32_t widen(const Token* source, std::span<int64_t> target) {
-  Token largest = 0;
-  int64_t* out = target.data();
-  const size_t num_in_blocks = target.size() / kBlock * kBlock;
-  for (size_t begin = 0; begin < num_in_blocks; begin += kBlock) {
-    for (size_t i = 0; i < kBlock; ++i) out[begin + i] = source[begin + i];
-    for (size_t i = 0; i < kBlock; ++i) largest = std::max(largest, source[begin + i]);
-  }
-  for (size_t i = num_in_blocks; i < target.size(); ++i) {
-    out[i] = source[i];
-    largest = std::max(largest, source[i]);
-  }
+void widen_block(const Token* source, int64_t* target) {
+  for (size_t i = 0; i < kBlock; ++i) target[i] = source[i];
+}
+
+template <class Token>
+Token largest_of_block(const Token* source, Token largest) {
+  for (size_t i = 0; i < kBlock; ++i) largest = std::max(largest, source[i]);
   return largest;
+}
+
+/// Copies `count` tokens to `target`, if it is given, those one further on to `shifted`. Returns the largest.
+template <class Token>
+uint32_t widen(const Token* source, size_t count, int64_t* target, int64_t* shifted) {
+  Token largest = 0;
+  size_t at = 0;
+  for (; at + kBlock <= count; at += kBlock) {
+    widen_block(source + at, target + at);
+    if (shifted != nullptr) widen_block(source + at + 1, shifted + at);
+    largest = largest_of_block(source + at, largest);
+  }
+  for (; at < count; ++at) {
+    target[at] = source[at];
+    if (shifted != nullptr) shifted[at] = source[at + 1];
+    largest = std::max(largest, source[at]);
+  }
+  return shifted != nullptr && count > 0 ? std::max(largest, source[count]) : largest;
 }
 
 FileDescriptor open_token_file(const std::filesystem::path& path) {
@@ -101,14 +114,36 @@ void TokenFile::map(uint64_t num_bytes) {
   data_ = static_cast<const std::byte*>(data);
 }
 
+void TokenFile::check_range(int64_t begin, int64_t count) const {
+  if (begin >= 0 && begin <= size_ && count <= size_ - begin) return;
+  throw DataError(fmt::format("[TokenFile] {} has {} tokens, but {} from {} on were asked for.", path_.string(), size_,
+                              count, begin));
+}
+
 uint32_t TokenFile::read(int64_t begin, std::span<int64_t> tokens) const {
-  if (begin < 0 || begin > size_ || static_cast<int64_t>(tokens.size()) > size_ - begin) {
-    throw DataError(fmt::format("[TokenFile] {} has {} tokens, but {} from {} on were asked for.", path_.string(),
-                                size_, tokens.size(), begin));
-  }
+  check_range(begin, static_cast<int64_t>(tokens.size()));
   // The mapping begins at a page, so that the tokens are aligned.
-  if (type_ == TokenType::kUint16) return widen(reinterpret_cast<const uint16_t*>(data_) + begin, tokens);
-  return widen(reinterpret_cast<const uint32_t*>(data_) + begin, tokens);
+  if (type_ == TokenType::kUint16) {
+    return widen(reinterpret_cast<const uint16_t*>(data_) + begin, tokens.size(), tokens.data(), nullptr);
+  }
+  return widen(reinterpret_cast<const uint32_t*>(data_) + begin, tokens.size(), tokens.data(), nullptr);
+}
+
+uint32_t TokenFile::read_shifted(int64_t begin, std::span<int64_t> input, std::span<int64_t> target) const {
+  if (input.size() != target.size()) throw InternalError("[TokenFile] input and target must be of one size.");
+  check_range(begin, static_cast<int64_t>(input.size()) + 1);
+  if (type_ == TokenType::kUint16) {
+    return widen(reinterpret_cast<const uint16_t*>(data_) + begin, input.size(), input.data(), target.data());
+  }
+  return widen(reinterpret_cast<const uint32_t*>(data_) + begin, input.size(), input.data(), target.data());
+}
+
+void TokenFile::prefetch(int64_t begin) const {
+  // After these lines the processor notices by itself that reading goes on.
+  constexpr int64_t kLineBytes = 64;
+  constexpr int64_t kNumLines = 8;
+  const std::byte* first = data_ + begin * token_size(type_);
+  for (int64_t line = 0; line < kNumLines; ++line) __builtin_prefetch(first + line * kLineBytes);
 }
 
 void TokenFile::check_is_whole() const {

@@ -35,11 +35,17 @@ class TokenFile {
   /// Copies the tokens [begin, begin + tokens.size()), which must be in the file. Returns the largest of them, 0 if
   /// there are none. A file that has been cut since it was opened must not be read: see check_is_whole().
   uint32_t read(int64_t begin, std::span<int64_t> tokens) const;
+  /// The same for the tokens [begin, begin + input.size()) and, in `target` of the same size, those one further on.
+  uint32_t read_shifted(int64_t begin, std::span<int64_t> input, std::span<int64_t> target) const;
+  /// Has the processor fetch the first tokens from `begin` on, which are read soon. Reads nothing itself.
+  void prefetch(int64_t begin) const;
   /// Asks the operating system whether the file still has all its tokens. Reading what was cut off a mapped file ends
   /// the process (SIGBUS), so ask before reading. Errors: DataError if it has not.
   void check_is_whole() const;
 
  private:
+  /// Errors: DataError if the tokens are not all in the file.
+  void check_range(int64_t begin, int64_t count) const;
   TokenType choose_type(std::optional<TokenType> given) const;
   void map(uint64_t num_bytes);
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "trainer/data/sample_random.h"
@@ -22,11 +23,12 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 void measure(const TokenDataset& dataset, int64_t batch_size, int64_t length, int64_t num_batches) {
   RandomStream random(1);
-  std::vector<int64_t> indices(static_cast<size_t>(batch_size));
+  std::vector<int64_t> indices(static_cast<size_t>(batch_size * num_batches));
+  for (int64_t& index : indices) index = random.below(dataset.size());
   const auto start = Clock::now();
   for (int64_t i = 0; i < num_batches; ++i) {
-    for (int64_t& index : indices) index = random.below(dataset.size());
-    dataset.get_batch(indices, {});
+    dataset.get_batch(std::span(indices).subspan(static_cast<size_t>(i * batch_size), static_cast<size_t>(batch_size)),
+                      {});
   }
   const double per_second = static_cast<double>(num_batches) / seconds_since(start);
   std::printf("  %3ld windows of %5ld: %8.0f batches/s, %6.0f million tokens/s\n", static_cast<long>(batch_size),
@@ -50,8 +52,8 @@ void run(const std::filesystem::path& path, TokenType type) {
     dataset.get_batch(std::vector<int64_t>{5, 1, 7, 9, 100, 3000, 2, 4}, {});
     std::printf("%s, T = %ld: the first batch after %.2f ms\n", token_type_name(type).data(), static_cast<long>(length),
                 seconds_since(start) * 1e3);
-    for (int repetition = 0; repetition < 3; ++repetition) measure(dataset, 8, length, 200'000'000 / length / 8);
-    measure(dataset, 64, length, 200'000'000 / length / 64);
+    for (const int64_t batch_size : {8, 8, 8, 64})
+      measure(dataset, batch_size, length, (1 << 29) / length / batch_size);
   }
   std::filesystem::remove(path);
   std::filesystem::remove(token_file_info_path(path));

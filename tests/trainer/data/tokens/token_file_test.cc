@@ -82,6 +82,26 @@ TEST(TokenFileTest, ReadsAnyRangeAndFindsTheLargest) {
   EXPECT_EQ(TokenFile(folder / "b.bin").read(0, tokens), 65535u);
 }
 
+TEST(TokenFileTest, ReadsARangeTogetherWithTheOneAfterIt) {
+  const TestFolder folder;
+  for (const TokenType type : {TokenType::kUint16, TokenType::kUint32}) {
+    const auto file = ramp_file(folder / "a.bin", 100, 200, {.type = type});
+    for (const int64_t count : {0, 1, 31, 32, 33, 150}) {
+      for (const int64_t begin : {int64_t{0}, int64_t{1}, 199 - count}) {
+        Values input(static_cast<size_t>(count), -1);
+        Values target(static_cast<size_t>(count), -1);
+        const uint32_t largest = file->read_shifted(begin, input, target);
+        EXPECT_EQ(input, read(*file, begin, count));
+        EXPECT_EQ(target, read(*file, begin + 1, count));
+        EXPECT_EQ(largest, count == 0 ? 0 : target.back());
+      }
+    }
+    Values input(200);
+    Values target(200);
+    EXPECT_THROW(file->read_shifted(0, input, target), DataError);
+  }
+}
+
 TEST(TokenFileTest, RefusesARangeOutsideOfTheFile) {
   const TestFolder folder;
   const auto file = ramp_file(folder / "a.bin", 0, 10);
