@@ -23,6 +23,7 @@
 #include "callbacks/timer.h"
 #include "trainer/config/registry.h"
 #include "trainer/config/scheduler_section.h"
+#include "trainer/data/tokens/token_data.h"
 #include "trainer/optim/adafactor.h"
 #include "trainer/optim/adagrad.h"
 #include "trainer/optim/adam.h"
@@ -125,6 +126,8 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<StochasticWeightAveraging>("StochasticWeightAveraging");
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");
   registry.callbacks.add<Timer>("Timer");
+
+  registry.data_modules.add<TokenData>("TokenData");
 
   registry.loggers.add<CSVLogger>("CSVLogger");
   registry.loggers.add<JSONLinesLogger>("JSONLinesLogger");

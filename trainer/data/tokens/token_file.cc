@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -46,6 +47,11 @@ uint32_t widen(const Token* source, size_t count, int64_t* target, int64_t* shif
     largest = std::max(largest, source[at]);
   }
   return shifted != nullptr && count > 0 ? std::max(largest, source[count]) : largest;
+}
+
+// Of the machine, in bytes.
+uint64_t memory_size() {
+  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 FileDescriptor open_token_file(const std::filesystem::path& path) {
@@ -109,8 +115,8 @@ void TokenFile::map(uint64_t num_bytes) {
     throw DataError(fmt::format("[TokenFile] {} of {} bytes cannot be mapped into memory: {}.", path_.string(),
                                 num_bytes, std::generic_category().message(errno)));
   }
-  // Windows are read in random order: what lies after one is not needed soon. Only a hint.
-  ::madvise(data, num_bytes, MADV_RANDOM);
+  // Reading ahead brings a file that fits into memory there soon; of a larger one it reads what is not needed.
+  if (num_bytes > memory_size() / 2) ::madvise(data, num_bytes, MADV_RANDOM);  // only a hint
   data_ = static_cast<const std::byte*>(data);
 }
 
