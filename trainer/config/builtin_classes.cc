@@ -23,6 +23,9 @@
 #include "callbacks/timer.h"
 #include "trainer/config/registry.h"
 #include "trainer/config/scheduler_section.h"
+#include "trainer/data/tables/csv_data.h"
+#include "trainer/data/tables/numpy_data.h"
+#include "trainer/data/tables/safetensors_data.h"
 #include "trainer/data/tokens/token_data.h"
 #include "trainer/optim/adafactor.h"
 #include "trainer/optim/adagrad.h"
@@ -127,6 +130,9 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<ThroughputMonitor>("ThroughputMonitor");
   registry.callbacks.add<Timer>("Timer");
 
+  registry.data_modules.add<CsvData>("CsvData");
+  registry.data_modules.add<NumpyData>("NumpyData");
+  registry.data_modules.add<SafetensorsData>("SafetensorsData");
   registry.data_modules.add<TokenData>("TokenData");
 
   registry.loggers.add<CSVLogger>("CSVLogger");

@@ -56,6 +56,22 @@ void GzipFile::read(void* destination, size_t size, const std::string& what) {
   }
 }
 
+size_t GzipFile::read_some(void* destination, size_t size) {
+  auto* out = static_cast<char*>(destination);
+  size_t done = 0;
+  while (done < size) {
+    const auto wanted = static_cast<unsigned>(std::min(size - done, kLargestRead));
+    const int got = gzread(handle(file_), out + done, wanted);
+    // At a cut zlib delivers what it has, but keeps an error.
+    int code = Z_OK;
+    gzerror(handle(file_), &code);
+    if (got < 0 || code == Z_BUF_ERROR) throw_damaged("the data", size, done);
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
 bool GzipFile::at_end() {
   char extra = 0;
   const int got = gzread(handle(file_), &extra, 1);

@@ -17,6 +17,8 @@ class GzipFile {
 
   /// Reads exactly `size` bytes. Errors: DataError if the file ends before, or is damaged; it names `what` was read.
   void read(void* destination, size_t size, const std::string& what);
+  /// Reads up to `size` bytes; fewer only at the end of the file, then 0. Errors: DataError if the file is damaged.
+  size_t read_some(void* destination, size_t size);
   /// True if nothing is left. Errors: DataError if the end is damaged (a wrong check sum).
   bool at_end();
 

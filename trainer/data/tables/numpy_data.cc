@@ -1,0 +1,35 @@
+#include "trainer/data/tables/numpy_data.h"
+
+#include <algorithm>
+
+#include "trainer/data/tables/numpy_dataset.h"
+
+namespace levin {
+
+void NumpyData::Options::visit(OptionVisitor& visitor) {
+  visitor.field("train", train, ".npy files of the training data, as [inputs.npy, targets.npy]");
+  visitor.field("val", val, "those of the validation data");
+  visitor.field("test", test, "those of the test data");
+  visitor.field("predict", predict, "those of the data to predict");
+  visitor.field("names", names, "of the files, as fields of a batch; []: a batch is a list");
+  loading.visit(visitor);
+}
+
+std::vector<std::string> NumpyData::files(Part part) const {
+  switch (part) {
+    case Part::kTrain: return options_.train;
+    case Part::kVal: return options_.val;
+    case Part::kTest: return options_.test;
+    case Part::kPredict: return options_.predict;
+  }
+  return {};
+}
+
+std::shared_ptr<const Dataset> NumpyData::open(Part part) {
+  const std::vector<std::string> paths = files(part);
+  std::vector<std::string> names = options_.names;
+  names.resize(std::min(names.size(), paths.size()));  // inputs without targets, as for a prediction
+  return std::make_shared<NumpyDataset>(std::vector<std::filesystem::path>(paths.begin(), paths.end()), names);
+}
+
+}  // namespace levin

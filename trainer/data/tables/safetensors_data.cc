@@ -1,0 +1,33 @@
+#include "trainer/data/tables/safetensors_data.h"
+
+#include "trainer/data/tables/safetensors_dataset.h"
+
+namespace levin {
+
+void SafetensorsData::Options::visit(OptionVisitor& visitor) {
+  visitor.field("train", train, "safetensors file of the training data");
+  visitor.field("val", val, "that of the validation data");
+  visitor.field("test", test, "that of the test data");
+  visitor.field("predict", predict, "that of the data to predict");
+  visitor.field("tensors", tensors, "names of those that a batch has; []: all");
+  loading.visit(visitor);
+}
+
+std::vector<std::string> SafetensorsData::files(Part part) const {
+  const auto listed = [](const std::optional<std::string>& file) {
+    return file ? std::vector{*file} : std::vector<std::string>();
+  };
+  switch (part) {
+    case Part::kTrain: return listed(options_.train);
+    case Part::kVal: return listed(options_.val);
+    case Part::kTest: return listed(options_.test);
+    case Part::kPredict: return listed(options_.predict);
+  }
+  return {};
+}
+
+std::shared_ptr<const Dataset> SafetensorsData::open(Part part) {
+  return std::make_shared<SafetensorsDataset>(files(part).front(), options_.tensors);
+}
+
+}  // namespace levin
