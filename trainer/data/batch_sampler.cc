@@ -66,21 +66,28 @@ LengthSampler::LengthSampler(std::vector<int64_t> lengths, LengthSamplerOptions 
   if (lengths_.empty()) throw DataError("[LengthSampler] there must be samples to draw from, got none.");
   for (size_t i = 0; i < lengths_.size(); ++i) {
     if (lengths_[i] < 1 || (options_.max_tokens && lengths_[i] > *options_.max_tokens)) {
-      throw DataError(fmt::format("[LengthSampler] a sample must have between 1 and {} tokens, but sample {} has {}.",
-                                  options_.max_tokens ? fmt::to_string(*options_.max_tokens) : "any number of", i,
-                                  lengths_[i]));
+      throw DataError(fmt::format(
+          "[LengthSampler] a sample must have {}, but sample {} has {}.",
+          options_.max_tokens ? fmt::format("between 1 and {} tokens", *options_.max_tokens) : "at least 1 token", i,
+          lengths_[i]));
     }
   }
 }
 
 std::shared_ptr<const EpochOrder> LengthSampler::order(uint64_t seed, int64_t epoch) const {
   const auto size = static_cast<int64_t>(lengths_.size());
+  // Of whole batches, so that only the epoch's last one may not be full.
+  int64_t bucket_size = std::min(options_.bucket_size, size);
+  if (options_.batch_size && !options_.max_tokens) {
+    const int64_t batch_size = std::min(*options_.batch_size, size);
+    bucket_size = (bucket_size + batch_size - 1) / batch_size * batch_size;
+  }
   std::vector<int64_t> order = options_.shuffle ? random_order(size, seed, epoch) : sequential_order(size);
 
   Batches batches;
-  for (int64_t begin = 0; begin < size; begin += options_.bucket_size) {
-    const std::span<int64_t> bucket = std::span(order).subspan(
-        static_cast<size_t>(begin), static_cast<size_t>(std::min(options_.bucket_size, size - begin)));
+  for (int64_t begin = 0; begin < size; begin += bucket_size) {
+    const std::span<int64_t> bucket =
+        std::span(order).subspan(static_cast<size_t>(begin), static_cast<size_t>(std::min(bucket_size, size - begin)));
     std::ranges::stable_sort(bucket, {}, [&](int64_t sample) { return lengths_[static_cast<size_t>(sample)]; });
     cut(bucket, lengths_, options_, batches);
   }

@@ -17,7 +17,7 @@ struct LengthSamplerOptions {
   /// A new order each epoch. False: samples sorted by length within each bucket, buckets in order.
   bool shuffle = true;
   /// So many samples, neighbours in the order, are sorted by length before they are cut into batches: more of them
-  /// leave less padding and less randomness.
+  /// leave less padding and less randomness. Rounded up to whole batches where batch_size alone decides.
   int64_t bucket_size = 1024;
   /// Leave out batches that are not full (batch_size only).
   bool drop_last = false;

@@ -7,6 +7,8 @@ namespace levin {
 
 RankShare::RankShare(std::shared_ptr<const EpochOrder> order, int64_t begin, const ShareOptions& options)
     : order_(std::move(order)), begin_(begin), options_(options) {
+  // More than all there is means the same however much it is, and must not overflow.
+  options_.units_per_batch = std::min(options_.units_per_batch, order_->size() + 1);
   const int64_t left = order_->size() - begin_;
   const int64_t num_full = left / units_per_round();
   const int64_t rest = left % units_per_round();

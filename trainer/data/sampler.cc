@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -129,6 +130,11 @@ WeightedSampler::WeightedSampler(std::vector<double> weights, int64_t num_sample
   }
   if (num_positive == 0) {
     throw ConfigError(fmt::format("[WeightedSampler] a weight must be above 0, but all {} are 0.", weights_.size()));
+  }
+  // Only their proportion counts; so neither a sum nor a product leaves the numbers of double. None becomes 0.
+  const double largest = std::ranges::max(weights_);
+  for (double& weight : weights_) {
+    if (weight > 0.0) weight = std::max(weight / largest, std::numeric_limits<double>::min());
   }
   if (num_samples_ < 1) {
     throw ConfigError(fmt::format("[WeightedSampler] num_samples must be >= 1, got {}.", num_samples_));
