@@ -75,18 +75,8 @@ Batch TokenDataset::get_batch(std::span<const int64_t> indices, const SampleRand
   at::Tensor target = at::empty({num_windows, length_}, at::kLong);
   int64_t* input_row = input.mutable_data_ptr<int64_t>();
   int64_t* target_row = target.mutable_data_ptr<int64_t>();
-  std::optional<size_t> last_file;
-  std::optional<Place> next;
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const Place place = next ? *next : find(indices[i]);
-    // Windows lie anywhere in memory: while one is copied, the next is on its way.
-    if (i + 1 < indices.size()) {
-      next = find(indices[i + 1]);
-      files_[next->file]->prefetch(next->begin);
-    }
-    if (place.file != last_file) files_[place.file]->check_is_whole();
-    last_file = place.file;
-    read_window(place, {input_row, length}, {target_row, length});
+  for (const int64_t index : indices) {
+    read_window(find(index), {input_row, length}, {target_row, length});
     input_row += length_;
     target_row += length_;
   }

@@ -1,13 +1,10 @@
 #include "trainer/data/tokens/token_file.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "trainer/core/error.h"
@@ -19,6 +16,8 @@ static_assert(std::endian::native == std::endian::little, "a token file is littl
 
 // Of fixed size, so that the compiler makes vector instructions of the loops at every optimisation level.
 constexpr size_t kBlock = 32;
+// Tokens of one call to the operating system; they fit into the processor's first cache.
+constexpr size_t kReadSize = 2048;
 
 template <class Token>
 void widen_block(const Token* source, int64_t* target) {
@@ -47,11 +46,6 @@ uint32_t widen(const Token* source, size_t count, int64_t* target, int64_t* shif
     largest = std::max(largest, source[at]);
   }
   return shifted != nullptr && count > 0 ? std::max(largest, source[count]) : largest;
-}
-
-// Of the machine, in bytes.
-uint64_t memory_size() {
-  return static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 FileDescriptor open_token_file(const std::filesystem::path& path) {
@@ -86,12 +80,6 @@ TokenFile::TokenFile(std::filesystem::path path, std::optional<TokenType> type)
                     "both anew, or remove the side file if it belongs to another file.",
                     path_.string(), info_->num_tokens, token_file_info_path(path_).string(), size_));
   }
-  map(num_bytes);
-}
-
-TokenFile::~TokenFile() {
-  const auto num_bytes = static_cast<size_t>(size_ * token_size(type_));
-  ::munmap(const_cast<std::byte*>(data_), num_bytes);
 }
 
 TokenType TokenFile::choose_type(std::optional<TokenType> given) const {
@@ -109,57 +97,51 @@ TokenType TokenFile::choose_type(std::optional<TokenType> given) const {
                   path_.string(), token_file_info_path(path_).string()));
 }
 
-void TokenFile::map(uint64_t num_bytes) {
-  void* data = ::mmap(nullptr, num_bytes, PROT_READ, MAP_SHARED, file_.get(), 0);
-  if (data == MAP_FAILED) {
-    throw DataError(fmt::format("[TokenFile] {} of {} bytes cannot be mapped into memory: {}.", path_.string(),
-                                num_bytes, std::generic_category().message(errno)));
-  }
-  // Reading ahead brings a file that fits into memory there soon; of a larger one it reads what is not needed.
-  if (num_bytes > memory_size() / 2) ::madvise(data, num_bytes, MADV_RANDOM);  // only a hint
-  data_ = static_cast<const std::byte*>(data);
-}
-
 void TokenFile::check_range(int64_t begin, int64_t count) const {
   if (begin >= 0 && begin <= size_ && count <= size_ - begin) return;
   throw DataError(fmt::format("[TokenFile] {} has {} tokens, but {} from {} on were asked for.", path_.string(), size_,
                               count, begin));
 }
 
+void TokenFile::read_bytes(uint64_t offset, void* data, size_t num_bytes) const {
+  try {
+    read_at(file_, path_, offset, data, num_bytes);
+  } catch (const CheckpointError& error) {
+    const auto expected = static_cast<uint64_t>(size_ * token_size(type_));
+    const uint64_t now = file_size(file_, path_);
+    if (now >= expected)
+      throw DataError(fmt::format("[TokenFile] {} cannot be read: {}", path_.string(), error.what()));
+    throw DataError(
+        fmt::format("[TokenFile] {} has been cut while it was in use: it had {} bytes, now {}. Write a new file and "
+                    "rename it in place of one that is in use.",
+                    path_.string(), expected, now));
+  }
+}
+
+template <class Token>
+uint32_t TokenFile::read_blocks(int64_t begin, size_t count, int64_t* target, int64_t* shifted) const {
+  std::array<Token, kReadSize + 1> tokens;
+  const size_t num_further = shifted != nullptr ? 1 : 0;
+  uint32_t largest = 0;
+  for (size_t at = 0; at < count; at += kReadSize) {
+    const size_t num = std::min(kReadSize, count - at);
+    read_bytes((static_cast<uint64_t>(begin) + at) * sizeof(Token), tokens.data(), (num + num_further) * sizeof(Token));
+    largest = std::max(largest, widen(tokens.data(), num, target + at, shifted != nullptr ? shifted + at : nullptr));
+  }
+  return largest;
+}
+
 uint32_t TokenFile::read(int64_t begin, std::span<int64_t> tokens) const {
   check_range(begin, static_cast<int64_t>(tokens.size()));
-  // The mapping begins at a page, so that the tokens are aligned.
-  if (type_ == TokenType::kUint16) {
-    return widen(reinterpret_cast<const uint16_t*>(data_) + begin, tokens.size(), tokens.data(), nullptr);
-  }
-  return widen(reinterpret_cast<const uint32_t*>(data_) + begin, tokens.size(), tokens.data(), nullptr);
+  return type_ == TokenType::kUint16 ? read_blocks<uint16_t>(begin, tokens.size(), tokens.data(), nullptr)
+                                     : read_blocks<uint32_t>(begin, tokens.size(), tokens.data(), nullptr);
 }
 
 uint32_t TokenFile::read_shifted(int64_t begin, std::span<int64_t> input, std::span<int64_t> target) const {
   if (input.size() != target.size()) throw InternalError("[TokenFile] input and target must be of one size.");
   check_range(begin, static_cast<int64_t>(input.size()) + 1);
-  if (type_ == TokenType::kUint16) {
-    return widen(reinterpret_cast<const uint16_t*>(data_) + begin, input.size(), input.data(), target.data());
-  }
-  return widen(reinterpret_cast<const uint32_t*>(data_) + begin, input.size(), input.data(), target.data());
-}
-
-void TokenFile::prefetch(int64_t begin) const {
-  // After these lines the processor notices by itself that reading goes on.
-  constexpr int64_t kLineBytes = 64;
-  constexpr int64_t kNumLines = 8;
-  const std::byte* first = data_ + begin * token_size(type_);
-  for (int64_t line = 0; line < kNumLines; ++line) __builtin_prefetch(first + line * kLineBytes);
-}
-
-void TokenFile::check_is_whole() const {
-  const auto expected = static_cast<uint64_t>(size_ * token_size(type_));
-  const uint64_t num_bytes = file_size(file_, path_);
-  if (num_bytes >= expected) return;
-  throw DataError(
-      fmt::format("[TokenFile] {} has been cut while it was in use: it had {} bytes, now {}. Write a new "
-                  "file and rename it in place of one that is in use.",
-                  path_.string(), expected, num_bytes));
+  return type_ == TokenType::kUint16 ? read_blocks<uint16_t>(begin, input.size(), input.data(), target.data())
+                                     : read_blocks<uint32_t>(begin, input.size(), input.data(), target.data());
 }
 
 }  // namespace levin
