@@ -42,6 +42,7 @@ AveragedWeights::AveragedWeights(const torch::nn::Module& module, bool with_buff
     for (const auto& item : module.named_buffers()) all.emplace_back(item.key(), item.value());
   }
   std::vector<at::Tensor> tensors;
+  tensors.reserve(all.size());
   for (const auto& [name, tensor] : all) tensors.push_back(tensor);
   const std::vector<size_t> first = find_ties(tensors);
   std::map<size_t, size_t> index_of;

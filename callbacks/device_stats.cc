@@ -12,7 +12,7 @@ namespace levin {
 namespace {
 
 struct Column {
-  const char* name;
+  const char* name = nullptr;
   bool is_smallest_worst = false;
 };
 

@@ -71,7 +71,8 @@ Evaluation evaluate(Run& run, LightningModule& module, DataLoader& loader, Stage
 
 Evaluation run_evaluation(Run& run, LightningModule& module, DataLoader* loader, Stage stage,
                           const std::filesystem::path& checkpoint, bool keeps_predictions) {
-  const BackendScope backend(run.options);
+  const BackendScope backend(run.options, run.parts.strategy->communicator().local_world_size());
+  run.intra_op_threads = backend.intra_op_threads();
   try {
     return in_stage(run, module, stage, [&] {
       run.parts.precision->convert_module(module);

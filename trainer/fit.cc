@@ -198,7 +198,8 @@ FitResult fit_in_stage(Run& run, LightningModule& module, const FitSource& sourc
 }  // namespace
 
 FitResult run_fit(Run& run, LightningModule& module, const FitSource& source, const std::string& resume) {
-  const BackendScope backend(run.options);
+  const BackendScope backend(run.options, run.parts.strategy->communicator().local_world_size());
+  run.intra_op_threads = backend.intra_op_threads();
   try {
     return in_stage(run, module, Stage::kTrain, [&] { return fit_in_stage(run, module, source, resume); });
   } catch (...) {

@@ -12,6 +12,7 @@
 #include "trainer/core/trainer_options.h"
 #include "trainer/core/trainer_state.h"
 #include "trainer/hooks.h"
+#include "trainer/intra_op_threads.h"
 #include "trainer/report/run_record.h"
 #include "trainer/run_folder.h"
 #include "trainer/trainer_parts.h"
@@ -46,6 +47,7 @@ struct Run {
   /// What the run writes into run.json.
   RunRecord record = {};
 
+  IntraOpThreads intra_op_threads = {};
   /// What the batch-size finder has set on the data module.
   std::optional<int64_t> batch_size = std::nullopt;
   bool are_hyperparameters_logged = false;

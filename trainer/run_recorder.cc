@@ -74,6 +74,10 @@ void note_position(Run& run) {
   note_best(run);
 }
 
+std::string thread_line(const IntraOpThreads& threads) {
+  return fmt::format("{:<24} {}: {}\n", "intra-op threads", threads.count, threads.reason);
+}
+
 }  // namespace
 
 void start_record(Run& run, const LightningModule& module) {
@@ -86,7 +90,7 @@ void start_record(Run& run, const LightningModule& module) {
                 .start_time = older ? older->start_time : utc_time(),
                 .command_line = run.parts.command_line,
                 .seed = run.seed,
-                .environment = environment_report(),
+                .environment = environment_report() + thread_line(run.intra_op_threads),
                 .model = model_rows(module),
                 .sections = older ? older->sections : std::vector<ReportSection>()};
   for (const auto& [name, value] : module.hyperparameters()) {

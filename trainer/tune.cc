@@ -155,7 +155,8 @@ TunerResult tune(Run& run, LightningModule& module, const FitSource& source, con
 }
 
 TunerResult run_tune(Run& run, LightningModule& module, const FitSource& source, const TunerOptions& options) {
-  const BackendScope backend(run.options);
+  const BackendScope backend(run.options, run.parts.strategy->communicator().local_world_size());
+  run.intra_op_threads = backend.intra_op_threads();
   return in_stage(run, module, Stage::kTrain, [&] {
     run.parts.precision->convert_module(module);
     run.parts.strategy->setup(module);

@@ -8,7 +8,7 @@ namespace levin {
 
 enum class ReduceOp { kSum, kMean, kMin, kMax };
 
-/// How the ranks of a run talk to each other. Every call except rank() and world_size() is collective: all ranks make
+/// How the ranks of a run talk to each other. Every call except those for ranks and sizes is collective: all ranks make
 /// it, in the same order. Errors: DistributedError if a rank is lost or a time-out is reached. Call from one thread.
 class Communicator {
  public:
@@ -16,6 +16,8 @@ class Communicator {
   /// In [0, world_size()).
   virtual int64_t rank() const = 0;
   virtual int64_t world_size() const = 0;
+  /// Ranks on this host, which share its processors. Default: all of them.
+  virtual int64_t local_world_size() const { return world_size(); }
   /// Replaces `tensor` (contiguous, same shape and dtype on all ranks) by the reduction over the ranks.
   virtual void all_reduce(at::Tensor& tensor, ReduceOp op) = 0;
   /// Replaces `tensor` on all ranks by the one of rank `source`.

@@ -48,7 +48,7 @@ struct ScheduleConfig {
   std::shared_ptr<Schedule> schedule = nullptr;  ///< nullptr: the learning rate stays as it is.
   ScheduleInterval interval = ScheduleInterval::kStep;
   int64_t frequency = 1;     ///< Intervals that make one step of the schedule, >= 1.
-  std::string monitor = "";  ///< The metric that a schedule with needs_metric() observes.
+  std::string monitor = {};  ///< The metric that a schedule with needs_metric() observes.
   bool strict = true;        ///< A missing metric is an error; false: the schedule then observes nothing.
 };
 

@@ -64,6 +64,8 @@ void TrainerOptions::visit_optimization(OptionVisitor& visitor) {
 }
 
 void TrainerOptions::visit_execution(OptionVisitor& visitor) {
+  visitor.field("intra_op_threads", intra_op_threads, "threads of an operation; null is cores / ranks of the host",
+                at_least(1));
   visitor.field("deterministic", deterministic, "refuse operations that are not deterministic");
   visitor.field("deterministic_warn_only", deterministic_warn_only, "warn of them instead");
   visitor.field("benchmark", benchmark, "let cuDNN choose algorithms by trial");

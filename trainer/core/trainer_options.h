@@ -75,6 +75,9 @@ struct TrainerOptions {
   int64_t log_every_n_steps = 50;
   /// Epochs after which the data module is asked for new loaders; 0: never.
   int64_t reload_dataloaders_every_n_epochs = 0;
+  /// Threads that one operation on the CPU computes with. Unset: what OMP_NUM_THREADS or at::set_num_threads() says, or
+  /// the cores divided by the ranks of this host. The workers of loaders compute with one thread each.
+  std::optional<int64_t> intra_op_threads = std::nullopt;
   /// Refuses operations whose result is not the same each time. "deterministic_warn_only" warns instead.
   bool deterministic = false;
   bool deterministic_warn_only = false;

@@ -52,7 +52,7 @@ class TensorDataset final : public Dataset {
   int64_t size_;
 };
 
-/// Rows `indices` of `tensor` [N, ...]: a view without a copy where they are consecutive, else a new tensor.
+/// Rows `indices` of `tensor` [N, ...] in a new tensor.
 at::Tensor take_rows(const at::Tensor& tensor, std::span<const int64_t> indices);
 
 }  // namespace levin
