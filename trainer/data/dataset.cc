@@ -1,8 +1,12 @@
 #include "trainer/data/dataset.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "trainer/core/error.h"
 #include "trainer/data/collate.h"
@@ -14,9 +18,38 @@ Batch row_of(const Batch& batch, int64_t row) {
   return batch.map([&](const at::Tensor& leaf) { return leaf.dim() == 0 ? leaf : leaf.select(0, row); });
 }
 
+// Up to here one thread is done before others have been woken.
+constexpr int64_t kMaxCopied = int64_t{1} << 20;
+
+bool are_copied(const at::Tensor& tensor, std::span<const int64_t> indices) {
+  if (!tensor.is_cpu() || tensor.dim() == 0 || !tensor.is_contiguous() || tensor.requires_grad()) return false;
+  const int64_t size = tensor.size(0);
+  if (!std::all_of(indices.begin(), indices.end(), [&](int64_t index) { return index >= 0 && index < size; })) {
+    return false;  // LibTorch has the error
+  }
+  return size > 0 && static_cast<int64_t>(tensor.nbytes()) / size <=
+                         kMaxCopied / std::max<int64_t>(1, static_cast<int64_t>(indices.size()));
+}
+
+at::Tensor copy_rows(const at::Tensor& tensor, std::span<const int64_t> indices) {
+  std::vector<int64_t> shape = tensor.sizes().vec();
+  shape[0] = static_cast<int64_t>(indices.size());
+  at::Tensor rows = at::empty(shape, tensor.options());
+  const size_t row_size = tensor.nbytes() / static_cast<size_t>(tensor.size(0));
+  if (row_size == 0) return rows;
+  const auto* from = static_cast<const char*>(tensor.const_data_ptr());
+  auto* to = static_cast<char*>(rows.mutable_data_ptr());
+  for (const int64_t index : indices) {
+    std::memcpy(to, from + static_cast<size_t>(index) * row_size, row_size);
+    to += row_size;
+  }
+  return rows;
+}
+
 }  // namespace
 
 at::Tensor take_rows(const at::Tensor& tensor, std::span<const int64_t> indices) {
+  if (are_copied(tensor, indices)) return copy_rows(tensor, indices);
   // The index tensor only reads, and lives no longer than the call.
   const at::Tensor index =
       at::from_blob(const_cast<int64_t*>(indices.data()), {static_cast<int64_t>(indices.size())}, at::kLong);

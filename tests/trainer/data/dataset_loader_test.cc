@@ -306,6 +306,19 @@ TEST(TakeRowsTest, RowsAreACopy) {
   EXPECT_EQ(values_of(take_rows(tensor, Values{3, 0, 3})), (Values{6, 7, 0, 1, 6, 7}));
 }
 
+TEST(TakeRowsTest, TheOrderAndAmountOfMemoryDoNotMatter) {
+  const at::Tensor tensor = at::arange(8).view({2, 4});
+  EXPECT_EQ(values_of(take_rows(tensor.t(), Values{2, 0})), (Values{2, 6, 0, 4}));
+  const at::Tensor large = at::arange(400000).view({4, 100000});
+  EXPECT_TRUE(take_rows(large, Values{3, 1}).equal(large.flip(0).slice(0, 0, 4, 2)));
+}
+
+TEST(TakeRowsTest, ARowThatIsNotThereIsAnError) {
+  const at::Tensor tensor = at::arange(8).view({4, 2});
+  EXPECT_THROW(take_rows(tensor, Values{4}), c10::Error);
+  EXPECT_THROW(take_rows(tensor, Values{-1}), c10::Error);
+}
+
 TEST(TakeRowsTest, NoRowsAreAnEmptyTensor) {
   EXPECT_EQ(take_rows(at::arange(8).view({4, 2}), {}).sizes(), at::IntArrayRef({0, 2}));
 }

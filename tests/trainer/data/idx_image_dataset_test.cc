@@ -121,6 +121,14 @@ TEST_F(IdxImageDatasetTest, NormalisesPixels) {
   EXPECT_EQ(labels.const_data_ptr<int64_t>()[1], 7);
 }
 
+TEST_F(IdxImageDatasetTest, WithoutMeanAndStdPixelsStayBytes) {
+  write({7, 9});
+  const std::vector<int64_t> indices = {1, 0};
+  const Batch batch = IdxImageDataset(folder_ / "images.gz", folder_ / "labels.gz", 10).get_batch(indices, {});
+  EXPECT_EQ(batch[0].tensor().scalar_type(), at::kByte);
+  EXPECT_EQ(bytes_of(batch[0].tensor()), std::string("\x33\x66\x00\xff", 4));
+}
+
 TEST_F(IdxImageDatasetTest, ALabelOutOfRangeIsNamed) {
   write({7, 10});
   EXPECT_NE(open_error().find("has the label 10, but there are 10 classes (0 to 9)"), std::string::npos);
