@@ -23,6 +23,8 @@
 #include "callbacks/timer.h"
 #include "trainer/config/registry.h"
 #include "trainer/config/scheduler_section.h"
+#include "trainer/data/images/idx_image_data.h"
+#include "trainer/data/images/image_folder_data.h"
 #include "trainer/data/tables/csv_data.h"
 #include "trainer/data/tables/numpy_data.h"
 #include "trainer/data/tables/safetensors_data.h"
@@ -131,6 +133,8 @@ void add_builtin_classes(Registry& registry) {
   registry.callbacks.add<Timer>("Timer");
 
   registry.data_modules.add<CsvData>("CsvData");
+  registry.data_modules.add<IdxImageData>("IdxImageData");
+  registry.data_modules.add<ImageFolderData>("ImageFolderData");
   registry.data_modules.add<NumpyData>("NumpyData");
   registry.data_modules.add<SafetensorsData>("SafetensorsData");
   registry.data_modules.add<TokenData>("TokenData");
