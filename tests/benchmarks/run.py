@@ -16,13 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_checkpoint_save import CheckpointSave
+from bench_data_loading import DataLoading
 from bench_fashion_mnist import FashionMnist
 from bench_first_step import FirstStep
 from bench_optimizer_step import OptimizerStep
 from bench_trainer_overhead import TrainerOverhead
 from harness import PEERS, ROOT, Benchmark, BenchmarkError, Figure, Options, Program, run
 
-BENCHMARKS: tuple[Benchmark, ...] = (TrainerOverhead(), OptimizerStep(), FirstStep(), CheckpointSave(), FashionMnist())
+BENCHMARKS: tuple[Benchmark, ...] = (
+    TrainerOverhead(),
+    OptimizerStep(),
+    FirstStep(),
+    CheckpointSave(),
+    DataLoading(),
+    FashionMnist(),
+)
 AMOUNTS = {
     "rounds": (5, 1, "how often each program runs, in turn"),
     "steps": (20_000, 1000, "training steps of trainer_overhead; optimizer_step does a tenth"),
