@@ -34,10 +34,10 @@ std::string repeat(std::string_view text, int64_t count) {
   return result;
 }
 
-std::string format_rate(double rate) {
-  if (rate <= 0.0) return "? it/s";
-  if (rate < 1.0) return fmt::format("{:.2f} s/it", 1.0 / rate);
-  return rate < 1000.0 ? fmt::format("{:.1f} it/s", rate) : fmt::format("{:.0f} it/s", rate);
+std::string format_rate(double rate, const std::string& unit) {
+  if (rate <= 0.0) return fmt::format("? {}/s", unit);
+  if (rate < 1.0) return fmt::format("{:.2f} s/{}", 1.0 / rate, unit);
+  return rate < 1000.0 ? fmt::format("{:.1f} {}/s", rate, unit) : fmt::format("{:.0f} {}/s", rate, unit);
 }
 
 std::string format_counts(const BarLine& line) {
@@ -50,7 +50,7 @@ std::string format_times(const BarLine& line) {
     const auto num_left = static_cast<double>(std::max<int64_t>(*line.total - line.num_done, 0));
     times += line.rate > 0.0 ? "<" + format_duration(num_left / line.rate) : "<?";
   }
-  return fmt::format("[{}, {}]", times, format_rate(line.rate));
+  return fmt::format("[{}, {}]", times, format_rate(line.rate, line.unit));
 }
 
 // Three decimals where they say something, so that the line does not jump from one drawing to the next.

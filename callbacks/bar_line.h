@@ -11,10 +11,11 @@ namespace levin {
 /// What one line of progress says.
 struct BarLine {
   std::string label = {};                       ///< For example "Epoch 2/3".
-  int64_t num_done = 0;                         ///< Batches done.
-  std::optional<int64_t> total = std::nullopt;  ///< Batches in all, if known.
+  int64_t num_done = 0;                         ///< Batches, or what else is counted, done.
+  std::optional<int64_t> total = std::nullopt;  ///< In all, if known.
+  std::string unit = "it";                      ///< What is counted, for the rate: "it/s".
   double elapsed_s = 0.0;
-  double rate = 0.0;      ///< Batches a second; 0: not known yet.
+  double rate = 0.0;      ///< Done in a second; 0: not known yet.
   bool is_final = false;  ///< No remaining time is shown.
   Metrics metrics = {};
 };

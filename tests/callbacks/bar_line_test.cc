@@ -32,6 +32,14 @@ TEST(BarLineTest, BarIsAtMost40ColumnsWide) {
             "0.500");
 }
 
+TEST(BarLineTest, TheRateHasTheUnit) {
+  BarLine line = example();
+  line.unit = "MB";
+  EXPECT_EQ(format_plain_line(line), "Epoch 2/3 312/468 [00:12<00:06, 26.0 MB/s] loss 0.312 val_loss 0.500");
+  line.rate = 0.5;
+  EXPECT_EQ(format_plain_line(line), "Epoch 2/3 312/468 [00:12<05:12, 2.00 s/MB] loss 0.312 val_loss 0.500");
+}
+
 // 77 columns leave 8 for the bar, the smallest that is drawn: 2/3 of 8 = 5.33 columns.
 TEST(BarLineTest, SmallestBarHas8Columns) {
   EXPECT_EQ(format_bar_line(example(), {.num_columns = 78}),

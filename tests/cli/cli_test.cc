@@ -173,8 +173,9 @@ TEST_F(CliTest, ListNamesTheClasses) {
   const CliResult result = levin({"list"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.value("model"), "FashionMnistClassifier");
-  EXPECT_EQ(result.value("data"),
-            "CsvData, IdxImageData, ImageFolderData, NumpyData, SafetensorsData, TokenData, FashionMnistData");
+  EXPECT_EQ(
+      result.value("data"),
+      "CsvData, IdxImageData, ImageFolderData, NumpyData, SafetensorsData, TextData, TokenData, FashionMnistData");
   EXPECT_THAT(result.value("optimizer"), HasSubstr("AdamW"));
   EXPECT_THAT(result.value("precision"), HasSubstr("64-true"));
 }

@@ -28,6 +28,7 @@
 #include "trainer/data/tables/csv_data.h"
 #include "trainer/data/tables/numpy_data.h"
 #include "trainer/data/tables/safetensors_data.h"
+#include "trainer/data/text/text_data.h"
 #include "trainer/data/tokens/token_data.h"
 #include "trainer/optim/adafactor.h"
 #include "trainer/optim/adagrad.h"
@@ -137,6 +138,7 @@ void add_builtin_classes(Registry& registry) {
   registry.data_modules.add<ImageFolderData>("ImageFolderData");
   registry.data_modules.add<NumpyData>("NumpyData");
   registry.data_modules.add<SafetensorsData>("SafetensorsData");
+  registry.data_modules.add<TextData>("TextData");
   registry.data_modules.add<TokenData>("TokenData");
 
   registry.loggers.add<CSVLogger>("CSVLogger");

@@ -14,11 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "callbacks/console.h"
 #include "callbacks/prediction_file.h"
 #include "trainer/config/cli_arguments.h"
 #include "trainer/config/environment_report.h"
 #include "trainer/config/help.h"
 #include "trainer/config/run_config.h"
+#include "trainer/config/tokenize_arguments.h"
+#include "trainer/config/tokenize_command.h"
 #include "trainer/config/yaml.h"
 #include "trainer/core/error.h"
 #include "trainer/core/lightning_module.h"
@@ -176,8 +179,28 @@ void run_report(const CliArguments& arguments) {
   fmt::print("report                   {}\n", file.string());
 }
 
+int run_tokenize(const std::vector<std::string>& words) {
+  const TokenizeArguments arguments = parse_tokenize_arguments(words);
+  if (arguments.is_help) {
+    fmt::print("{}", tokenize_help());
+    return kDone;
+  }
+  const TokenizeResult result = tokenize_to_file(arguments, *stderr_console());
+  if (result.signal != 0) {
+    const bool is_interrupt = result.signal == SIGINT;
+    fmt::print(stderr, "levin: ended by {}; {} was not written.\n", is_interrupt ? "SIGINT" : "SIGTERM",
+               arguments.output);
+    return is_interrupt ? kInterrupted : kTerminated;
+  }
+  fmt::print("documents                {}\n", result.done.num_documents);
+  fmt::print("tokens                   {} of {}\n", result.done.num_tokens, result.type);
+  fmt::print("token file               {}\n", arguments.output);
+  return kDone;
+}
+
 void check_options(const CliArguments& arguments) {
   const std::string& command = arguments.command;
+  if (command == "tokenize") throw ConfigError("tokenize comes first: levin tokenize FILE... --output FILE.");
   if (arguments.checkpoint && command != "validate" && command != "test" && command != "predict") {
     throw ConfigError(fmt::format("--checkpoint is for validate, test and predict, not for {}.", command));
   }
@@ -197,17 +220,18 @@ void check_options(const CliArguments& arguments) {
 }
 
 int run_command(const CliArguments& arguments) {
-  static const std::vector<std::string> kCommands = {"fit",     "validate", "test", "tune",
-                                                     "predict", "report",   "list", "env"};
+  static const std::vector<std::string> kCommands = {"fit",      "validate", "test", "tune", "predict",
+                                                     "tokenize", "report",   "list", "env"};
   const std::string& command = arguments.command;
   if (arguments.is_version) {
     fmt::print("levin {}\n", kVersion);
     return kDone;
   }
   if (arguments.is_help || command.empty()) {
-    fmt::print("{}", command.empty()       ? usage_text()
-                     : command == "report" ? report_help()
-                                           : command_help(program_registry()));
+    fmt::print("{}", command.empty()         ? usage_text()
+                     : command == "report"   ? report_help()
+                     : command == "tokenize" ? tokenize_help()
+                                             : command_help(program_registry()));
     return arguments.is_help ? kDone : kWrongConfiguration;
   }
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
@@ -241,6 +265,8 @@ int report(const char* text, int exit_code) {
 int cli_main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    // It has options of its own.
+    if (!words.empty() && words.front() == "tokenize") return run_tokenize({words.begin() + 1, words.end()});
     CliArguments arguments = parse_cli_arguments(words);
     arguments.text = fmt::format("levin {}", fmt::join(words, " "));
     return run_command(arguments);

@@ -2,8 +2,8 @@
 
 namespace levin {
 
-/// The `levin` program: fit, validate, test, predict, report, list, env. A user's own program registers its classes and
-/// has the same command line:
+/// The `levin` program: fit, validate, test, tune, predict, tokenize, report, list, env. A user's own program registers
+/// its classes and has the same command line:
 ///
 ///   int main(int argc, char** argv) {
 ///     levin::register_module<Gpt>("Gpt");

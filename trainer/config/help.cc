@@ -84,6 +84,7 @@ std::string usage_text() {
   return fmt::format(
       "levin: train models from a YAML file\n\n"
       "Usage: levin COMMAND --config FILE [--config FILE2] [--KEY VALUE ...]\n"
+      "       levin tokenize FILE... --output FILE [--tokenizer tokenizer.json]\n"
       "       levin report RUN... [--output FILE]\n\n"
       "Commands:\n"
       "  fit       train, with validation, and keep checkpoints\n"
@@ -91,6 +92,7 @@ std::string usage_text() {
       "  test      measure on the test data\n"
       "  tune      search for the learning rate and the batch size\n"
       "  predict   write predictions to a file\n"
+      "  tokenize  turn text files into a token file\n"
       "  report    draw the curves of one or several run folders in one HTML file\n"
       "  list      name the classes that a configuration can use\n"
       "  env       print what a bug report needs\n\n"
