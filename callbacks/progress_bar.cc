@@ -13,7 +13,7 @@ namespace levin {
 namespace {
 
 // The rate follows a change within a few seconds.
-constexpr double kRateSmoothing_s = 3.0;
+constexpr double kRateSmoothingSeconds = 3.0;
 
 bool writes(const RunContext& run) { return run.communicator.rank() == 0; }
 
@@ -158,7 +158,7 @@ void ProgressBar::draw(Pass& pass, bool is_final) {
   const double elapsed_s = pass.last_s - pass.sample_s;
   if (elapsed_s > 0.0) {
     const double rate = static_cast<double>(pass.num_done - pass.num_at_sample) / elapsed_s;
-    const double share = 1.0 - std::exp(-elapsed_s / kRateSmoothing_s);
+    const double share = 1.0 - std::exp(-elapsed_s / kRateSmoothingSeconds);
     pass.rate = pass.rate ? *pass.rate + share * (rate - *pass.rate) : rate;
     pass.sample_s = pass.last_s;
     pass.num_at_sample = pass.num_done;

@@ -29,9 +29,9 @@ struct TrainerParts {
   /// Told where the time goes, beside the one that TrainerOptions::profiler names.
   std::shared_ptr<Profiler> profiler = nullptr;
   /// Shown in the report.
-  std::string command_line = "";
+  std::string command_line = {};
   /// What is saved as config.yaml in the run folder. Default: the options.
-  std::string config_yaml = "";
+  std::string config_yaml = {};
 };
 
 }  // namespace levin

@@ -71,7 +71,7 @@ struct TemporaryName {
 std::string cut_last_part(std::string& name) {
   const size_t dash = name.rfind('-');
   if (dash == std::string::npos) return "";
-  const std::string part = name.substr(dash + 1);
+  std::string part = name.substr(dash + 1);
   name.resize(dash);
   return part;
 }

@@ -9,12 +9,24 @@ namespace levin {
 std::string ConfigLocation::to_string() const { return line > 0 ? fmt::format("{}:{}", source, line) : source; }
 
 ConfigValue ConfigValue::of_scalar(std::string text, bool is_quoted) {
-  return {.kind = Kind::kScalar, .scalar = std::move(text), .is_quoted = is_quoted};
+  ConfigValue value;
+  value.kind = Kind::kScalar;
+  value.scalar = std::move(text);
+  value.is_quoted = is_quoted;
+  return value;
 }
 
-ConfigValue ConfigValue::of_map() { return {.kind = Kind::kMap}; }
+ConfigValue ConfigValue::of_map() {
+  ConfigValue value;
+  value.kind = Kind::kMap;
+  return value;
+}
 
-ConfigValue ConfigValue::of_list() { return {.kind = Kind::kList}; }
+ConfigValue ConfigValue::of_list() {
+  ConfigValue value;
+  value.kind = Kind::kList;
+  return value;
+}
 
 std::string ConfigValue::describe() const {
   switch (kind) {
@@ -38,7 +50,9 @@ ConfigValue& ConfigValue::at_key(std::string_view key, const ConfigLocation& whe
   for (Entry& entry : entries) {
     if (entry.key == key) return entry.value;
   }
-  entries.push_back({.key = std::string(key), .location = where, .value = {.location = where}});
+  ConfigValue value;
+  value.location = where;
+  entries.push_back({.key = std::string(key), .location = where, .value = std::move(value)});
   return entries.back().value;
 }
 

@@ -27,7 +27,7 @@ struct ConfigValue {
   std::string scalar = {};
   bool is_quoted = false;  ///< The scalar stood in quotes, so it is a text whatever it looks like.
   std::vector<ConfigValue> items = {};
-  std::vector<Entry> entries = {};
+  std::vector<Entry> entries;  // no initialiser: Entry is incomplete here
   ConfigLocation location = {};
 
   static ConfigValue of_scalar(std::string text, bool is_quoted = false);

@@ -14,7 +14,7 @@ namespace levin {
 struct ScheduleKeys {
   std::string interval = "step";
   int64_t frequency = 1;
-  std::string monitor = "";
+  std::string monitor = {};
   bool strict = true;
 
   void visit(OptionVisitor& visitor) {

@@ -21,13 +21,14 @@ CombineMode parse_combine_mode(const std::string& name) {
 CombinedLoader::CombinedLoader(Loaders loaders, CombineMode mode) : mode_(mode) {
   if (loaders.empty()) throw ConfigError("[CombinedLoader] there must be at least one loader, got none.");
   std::unordered_set<std::string> names;
-  for (auto& [name, loader] : loaders) {
-    if (loader == nullptr) throw ConfigError(fmt::format("[CombinedLoader] the loader \"{}\" is nullptr.", name));
+  for (auto& named : loaders) {
+    const std::string& name = named.first;
+    if (named.second == nullptr) throw ConfigError(fmt::format("[CombinedLoader] the loader \"{}\" is nullptr.", name));
     if (name.empty() || name.find('.') != std::string::npos || !names.insert(name).second) {
       throw ConfigError(
           fmt::format("[CombinedLoader] each loader needs a name of its own without a dot, got \"{}\".", name));
     }
-    parts_.push_back({.name = name, .loader = std::move(loader)});
+    parts_.push_back({.name = name, .loader = std::move(named.second)});
   }
 }
 

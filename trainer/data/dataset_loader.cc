@@ -30,8 +30,8 @@ class ShareSource final : public BatchSource {
   }
 
   Batch make(const BatchRequest& request) const override {
-    const Batch batch = collate_ ? collate_(dataset_->get_samples(request.indices, random_))
-                                 : dataset_->get_batch(request.indices, random_);
+    Batch batch = collate_ ? collate_(dataset_->get_samples(request.indices, random_))
+                           : dataset_->get_batch(request.indices, random_);
     if (!pins_) return batch;
     return batch.map([](const at::Tensor& leaf) { return leaf.pin_memory(); });
   }

@@ -55,6 +55,7 @@ TEST(TrainerOptionsTest, HasTheseFieldsAndDefaults) {
                                "lr_reference_batch_size: 256",
                                "log_every_n_steps: 50",
                                "reload_dataloaders_every_n_epochs: 0",
+                               "intra_op_threads: null",
                                "deterministic: false",
                                "deterministic_warn_only: false",
                                "benchmark: false",
