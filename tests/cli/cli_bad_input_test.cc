@@ -253,8 +253,9 @@ TEST_F(CliBadInputTest, OptionOfAnotherCommand) {
 
 TEST_F(CliBadInputTest, UnknownCommandOrOption) {
   expect_error(levin({"fitt"}), kWrongConfiguration, "there is no command \"fitt\"; did you mean \"fit\"?");
-  expect_error(levin({"optimise"}), kWrongConfiguration,
-               "there is no command \"optimise\"; known: fit, validate, test, tune, predict, report, list, env");
+  expect_error(
+      levin({"optimise"}), kWrongConfiguration,
+      "there is no command \"optimise\"; known: fit, validate, test, tune, predict, tokenize, report, list, env");
   expect_error(levin({"fit", "--epochs", "3"}), kWrongConfiguration,
                "unrecognised option '--epochs'. See levin --help.");
 }

@@ -101,8 +101,8 @@ void print_run_dir(const Trainer& trainer) {
 }
 
 std::filesystem::path choose_checkpoint(const CliArguments& arguments, const RunConfig& config) {
-  const auto path = find_checkpoint(arguments.checkpoint.value_or("best"), config.trainer.default_root_dir,
-                                    config.trainer.experiment_name);
+  auto path = find_checkpoint(arguments.checkpoint.value_or("best"), config.trainer.default_root_dir,
+                              config.trainer.experiment_name);
   fmt::print("checkpoint               {}\n", path.string());
   return path;
 }

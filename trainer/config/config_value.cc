@@ -73,9 +73,9 @@ void merge_config(ConfigValue& base, const ConfigValue& over) {
   }
 }
 
-void set_by_path(ConfigValue& root, std::string_view dotted_path, ConfigValue value) {
+void set_by_path(ConfigValue& root, std::string_view dotted_path, const ConfigValue& value) {
   ConfigValue* node = &root;
-  const ConfigLocation where = value.location;
+  const ConfigLocation& where = value.location;
   size_t begin = 0;
   while (true) {
     if (!node->is_map() && !node->is_null()) {

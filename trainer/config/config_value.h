@@ -59,6 +59,6 @@ void merge_config(ConfigValue& base, const ConfigValue& over);
 
 /// Sets the value at a dotted path, "trainer.max_epochs", making maps on the way.
 /// Errors: ConfigError if a part of the path is there and is not a map.
-void set_by_path(ConfigValue& root, std::string_view dotted_path, ConfigValue value);
+void set_by_path(ConfigValue& root, std::string_view dotted_path, const ConfigValue& value);
 
 }  // namespace levin

@@ -137,7 +137,7 @@ void add_chain(ClassTable<ScheduleFactory>& table, const std::string& name) {
 
 std::optional<PreparedScheduler> read_scheduler(const ConfigValue& section, const std::string& path,
                                                 const ClassTable<ScheduleFactory>& table, ConfigProblems& problems) {
-  const auto prepared = SchedulerReader(table, problems).read(section, path);
+  auto prepared = SchedulerReader(table, problems).read(section, path);
   if (!prepared || !problems.empty()) return prepared;
   try {  // making one is cheap, and tells what is wrong with options together
     check_schedule(prepared->make());

@@ -23,7 +23,7 @@ bool is_digits(std::string_view text) {
 
 // "DD:HH:MM:SS"
 std::optional<Seconds> parse_fields(std::string_view text) {
-  constexpr std::array<int64_t, 4> kSecondsOf = {24 * 60 * 60, 60 * 60, 60, 1};
+  constexpr std::array<int64_t, 4> kSecondsOf = {86400, 3600, 60, 1};
   int64_t seconds = 0;
   for (size_t i = 0; i < kSecondsOf.size(); ++i) {
     const bool is_last = i + 1 == kSecondsOf.size();

@@ -27,12 +27,14 @@ std::string to_yaml(const std::optional<T>& value) {
 template <class T>
 std::string to_yaml(const std::vector<T>& values) {
   std::vector<std::string> parts;
+  parts.reserve(values.size());
   for (const T& value : values) parts.push_back(to_yaml(value));
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
 std::string to_yaml(const std::map<int64_t, int64_t>& values) {
   std::vector<std::string> parts;
+  parts.reserve(values.size());
   for (const auto& [key, value] : values) parts.push_back(fmt::format("{}: {}", key, value));
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }

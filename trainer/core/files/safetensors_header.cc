@@ -118,6 +118,7 @@ class EntryParser {
 void check_coverage(const std::vector<SafetensorsEntry>& entries, const std::filesystem::path& file,
                     uint64_t num_data_bytes) {
   std::vector<const SafetensorsEntry*> sorted;
+  sorted.reserve(entries.size());
   for (const SafetensorsEntry& entry : entries) sorted.push_back(&entry);
   std::sort(sorted.begin(), sorted.end(), [](const SafetensorsEntry* a, const SafetensorsEntry* b) {
     return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
