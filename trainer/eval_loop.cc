@@ -157,7 +157,7 @@ void EvalLoop::log(std::string_view name, double value, const LogOptions& option
 Metrics EvalLoop::run_pass() {
   const EvalScope scope(module_, !surroundings_.is_fitting && run_.options.inference_mode);
   run_batches(num_batches_);
-  const Metrics metrics = reduce_metrics();
+  Metrics metrics = reduce_metrics();
   StepContext ctx(stage_, state_, nullptr);
   const EvalHooks& hooks = hooks_of(stage_);
   run_.hooks(module_).call(hooks.end.callback, hooks.end.module, context(), ctx);
@@ -208,7 +208,7 @@ void EvalLoop::run_batches(std::optional<int64_t> max_batches) {
 
 Metrics EvalLoop::reduce_metrics() {
   is_reduced_ = true;
-  const Metrics metrics = store_.epoch_metrics(run_.parts.strategy->communicator());
+  Metrics metrics = store_.epoch_metrics(run_.parts.strategy->communicator());
   run_.metrics.set_all(metrics);
   run_.log_batch_rows(std::exchange(batch_rows_, {}), stage_);
   run_.num_eval_batches[static_cast<size_t>(stage_)] += state_.batch_idx;

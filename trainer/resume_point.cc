@@ -24,6 +24,7 @@ struct Candidate {
   int64_t total_batches;
   fs::file_time_type time;
   fs::path folder;
+  // NOLINTNEXTLINE(modernize-use-nullptr): taken for one of a literal 0
   auto operator<=>(const Candidate&) const = default;
 };
 

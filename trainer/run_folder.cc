@@ -46,6 +46,7 @@ std::vector<fs::path> run_versions(const fs::path& root, const std::string& expe
   }
   std::sort(found.rbegin(), found.rend());
   std::vector<fs::path> paths;
+  paths.reserve(found.size());
   for (auto& [version, path] : found) paths.push_back(std::move(path));
   return paths;
 }

@@ -33,8 +33,8 @@ std::optional<PreparedClass<Base>> read_class(const ConfigValue& section, const 
                  fmt::format("{}: there is no {} called \"{}\"{}", path, table.what(), name->scalar, hint));
     return std::nullopt;
   }
-  static const ConfigValue kNoOptions;
-  OptionReader reader(section.is_map() ? section : kNoOptions, path, problems, {kClassKey});
+  static const ConfigValue no_options;
+  OptionReader reader(section.is_map() ? section : no_options, path, problems, {kClassKey});
   PreparedClass<Base> prepared = entry->prepare(reader);
   reader.finish();
   return prepared;

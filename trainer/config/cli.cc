@@ -220,8 +220,8 @@ void check_options(const CliArguments& arguments) {
 }
 
 int run_command(const CliArguments& arguments) {
-  static const std::vector<std::string> kCommands = {"fit",      "validate", "test", "tune", "predict",
-                                                     "tokenize", "report",   "list", "env"};
+  static const std::vector<std::string> commands = {"fit",      "validate", "test", "tune", "predict",
+                                                    "tokenize", "report",   "list", "env"};
   const std::string& command = arguments.command;
   if (arguments.is_version) {
     fmt::print("levin {}\n", kVersion);
@@ -234,8 +234,8 @@ int run_command(const CliArguments& arguments) {
                                              : command_help(program_registry()));
     return arguments.is_help ? kDone : kWrongConfiguration;
   }
-  if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
-    throw ConfigError(fmt::format("there is no command \"{}\"{}", command, suggest_name(command, kCommands)));
+  if (std::find(commands.begin(), commands.end(), command) == commands.end()) {
+    throw ConfigError(fmt::format("there is no command \"{}\"{}", command, suggest_name(command, commands)));
   }
   check_options(arguments);
   if (command == "list") {

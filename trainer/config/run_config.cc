@@ -26,9 +26,9 @@ class SectionReader {
   SectionReader(const ConfigValue& root, ConfigProblems& problems) : root_(root), problems_(problems) {}
 
   void read_trainer(TrainerOptions& options) {
-    static const ConfigValue kEmpty;
+    static const ConfigValue empty;
     const ConfigValue* section = root_.find("trainer");
-    OptionReader reader(section != nullptr ? *section : kEmpty, "trainer", problems_);
+    OptionReader reader(section != nullptr ? *section : empty, "trainer", problems_);
     options.visit(reader);
     reader.finish();
     if (!problems_.empty()) return;

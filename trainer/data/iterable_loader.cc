@@ -36,7 +36,7 @@ class StreamSource final : public BatchSource {
   }
 
   Batch make(const BatchRequest& request) const override {
-    const Batch batch = options_.collate ? options_.collate(request.samples) : stack_samples(request.samples);
+    Batch batch = options_.collate ? options_.collate(request.samples) : stack_samples(request.samples);
     if (!options_.pin_memory || !context_.device.is_cuda()) return batch;
     return batch.map([](const at::Tensor& leaf) { return leaf.pin_memory(); });
   }

@@ -33,7 +33,7 @@ class SignalsBlocked {
   SignalsBlocked& operator=(const SignalsBlocked&) = delete;
 
  private:
-  sigset_t before_;
+  sigset_t before_ = {};
 };
 
 /// A place in the ring of batches that are being made or wait to be taken.

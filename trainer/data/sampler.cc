@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -13,6 +11,7 @@
 
 #include "trainer/core/error.h"
 #include "trainer/core/random.h"
+#include "trainer/data/keyed_permutation.h"
 #include "trainer/data/sample_random.h"
 
 namespace levin {
@@ -50,40 +49,18 @@ class Table final : public EpochOrder {
   std::vector<int64_t> table_;
 };
 
-/// A Feistel network over the smallest even number of bits that holds `size`; what falls outside goes through it again,
-/// which takes less than four turns on average.
-class KeyedPermutation final : public EpochOrder {
+class PermutedOrder final : public EpochOrder {
  public:
-  KeyedPermutation(int64_t size, uint64_t key)
-      : size_(size), half_bits_((std::bit_width(static_cast<uint64_t>(size - 1)) + 1) / 2) {
-    for (size_t round = 0; round < keys_.size(); ++round) keys_[round] = mix_seed(key, round);
-  }
+  PermutedOrder(int64_t size, uint64_t key) : size_(size), permutation_(size, key) {}
 
   int64_t size() const override { return size_; }
-
   void read(int64_t position, std::vector<int64_t>& indices) const override {
-    auto value = static_cast<uint64_t>(position);
-    do {
-      value = permute(value);
-    } while (value >= static_cast<uint64_t>(size_));
-    indices.push_back(static_cast<int64_t>(value));
+    indices.push_back(permutation_(position));
   }
 
  private:
-  uint64_t permute(uint64_t value) const {
-    const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
-    uint64_t left = value >> half_bits_;
-    uint64_t right = value & mask;
-    for (const uint64_t key : keys_) {
-      left ^= mix_seed(key, right) & mask;
-      std::swap(left, right);
-    }
-    return left << half_bits_ | right;
-  }
-
   int64_t size_;
-  int half_bits_;
-  std::array<uint64_t, 6> keys_;
+  KeyedPermutation permutation_;
 };
 
 void check_has_samples(int64_t size, const char* name) {
@@ -115,7 +92,7 @@ std::shared_ptr<const EpochOrder> SequentialSampler::order(uint64_t /*seed*/, in
 std::shared_ptr<const EpochOrder> RandomSampler::order(uint64_t seed, int64_t epoch) const {
   check_has_samples(size_, "RandomSampler");
   if (size_ <= kLargestTable) return std::make_shared<Table>(random_order(size_, seed, epoch));
-  return std::make_shared<KeyedPermutation>(size_, mix_seed(seed, static_cast<uint64_t>(epoch)));
+  return std::make_shared<PermutedOrder>(size_, mix_seed(seed, static_cast<uint64_t>(epoch)));
 }
 
 WeightedSampler::WeightedSampler(std::vector<double> weights, int64_t num_samples, bool with_replacement)

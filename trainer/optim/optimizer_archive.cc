@@ -34,7 +34,7 @@ at::Tensor write_archive(const torch::optim::Optimizer& optimizer) {
         error.what_without_backtrace()));
   }
   const std::string text = stream.str();
-  const at::Tensor bytes = at::empty({static_cast<int64_t>(text.size())}, at::kByte);
+  at::Tensor bytes = at::empty({static_cast<int64_t>(text.size())}, at::kByte);
   std::memcpy(bytes.mutable_data_ptr<uint8_t>(), text.data(), text.size());
   return bytes;
 }

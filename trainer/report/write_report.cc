@@ -38,6 +38,7 @@ std::vector<fs::path> runs_of_experiment(const fs::path& folder) {
   }
   std::sort(found.begin(), found.end());
   std::vector<fs::path> runs;
+  runs.reserve(found.size());
   for (auto& [version, path] : found) runs.push_back(std::move(path));
   return runs;
 }

@@ -9,7 +9,7 @@
 
 #include "trainer/core/error.h"
 #include "trainer/core/random.h"
-#include "trainer/data/tokens/keyed_permutation.h"
+#include "trainer/data/keyed_permutation.h"
 
 namespace levin {
 namespace {

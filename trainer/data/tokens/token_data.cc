@@ -52,6 +52,7 @@ std::shared_ptr<const TokenDataset> TokenData::open(const std::vector<std::strin
   if (files.empty()) return nullptr;
   const std::optional<TokenType> type = options_.type ? token_type_of_name(*options_.type) : std::nullopt;
   std::vector<std::shared_ptr<const TokenFile>> opened;
+  opened.reserve(files.size());
   for (const std::string& file : files) opened.push_back(std::make_shared<TokenFile>(file, type));
   return std::make_shared<TokenDataset>(
       std::move(opened),

@@ -120,7 +120,7 @@ void TokenFile::read_bytes(uint64_t offset, void* data, size_t num_bytes) const 
 
 template <class Token>
 uint32_t TokenFile::read_blocks(int64_t begin, size_t count, int64_t* target, int64_t* shifted) const {
-  std::array<Token, kReadSize + 1> tokens;
+  std::array<Token, kReadSize + 1> tokens;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
   const size_t num_further = shifted != nullptr ? 1 : 0;
   uint32_t largest = 0;
   for (size_t at = 0; at < count; at += kReadSize) {

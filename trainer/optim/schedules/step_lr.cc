@@ -18,7 +18,8 @@ StepLR::StepLR(const Options& options) : options_(options) {
 }
 
 double StepLR::learning_rate(double base_lr, int64_t step) const {
-  return base_lr * std::pow(options_.gamma, static_cast<double>(step / *options_.step_size));
+  const int64_t num_reductions = step / *options_.step_size;
+  return base_lr * std::pow(options_.gamma, static_cast<double>(num_reductions));
 }
 
 }  // namespace levin

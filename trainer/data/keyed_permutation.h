@@ -20,7 +20,7 @@ class KeyedPermutation {
 
   uint64_t size_;
   int half_bits_;
-  std::array<uint64_t, 6> keys_;
+  std::array<uint64_t, 6> keys_ = {};
 };
 
 }  // namespace levin

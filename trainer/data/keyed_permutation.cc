@@ -1,4 +1,4 @@
-#include "trainer/data/tokens/keyed_permutation.h"
+#include "trainer/data/keyed_permutation.h"
 
 #include <algorithm>
 #include <bit>
