@@ -17,8 +17,8 @@
 namespace levin {
 namespace {
 
-constexpr double kRefresh_s = 0.1;
-constexpr double kLine_s = 5.0;
+constexpr double kRefreshSeconds = 0.1;
+constexpr double kLineSeconds = 5.0;
 
 /// Ends the work; caught below.
 struct Interrupted {};
@@ -29,7 +29,7 @@ int64_t megabytes(int64_t bytes) { return (bytes + 999'999) / 1'000'000; }
 class TokenizeBar {
  public:
   explicit TokenizeBar(Console& console) : console_(console), start_s_(console.now_s()) {
-    next_s_ = start_s_ + (console_.is_terminal() ? kRefresh_s : kLine_s);
+    next_s_ = start_s_ + (console_.is_terminal() ? kRefreshSeconds : kLineSeconds);
   }
   ~TokenizeBar() {
     if (is_open_) console_.write("\n");
@@ -41,7 +41,7 @@ class TokenizeBar {
     const double now = console_.now_s();
     if (now < next_s_ && !is_final) return;
     const bool is_terminal = console_.is_terminal();
-    next_s_ = now + (is_terminal ? kRefresh_s : kLine_s);
+    next_s_ = now + (is_terminal ? kRefreshSeconds : kLineSeconds);
     const BarLine line = make_line(progress, now - start_s_, is_final);
     if (!is_terminal) return console_.write(format_plain_line(line) + "\n");
     const BarStyle style = {console_.num_columns(), console_.is_utf8(), console_.has_colors()};
