@@ -71,32 +71,32 @@ struct EvalHooks {
 const EvalHooks& hooks_of(Stage stage) {
   using C = Callback;
   using M = LightningModule;
-  static const EvalHooks kValidation = {{&C::on_validation_start, &M::on_validation_start},
-                                        {&C::on_validation_epoch_start, &M::on_validation_epoch_start},
-                                        {&C::on_validation_epoch_end, &M::on_validation_epoch_end},
-                                        {&C::on_validation_end, &M::on_validation_end},
-                                        &C::on_validation_batch_start,
-                                        &M::on_validation_batch_start,
-                                        &C::on_validation_batch_end,
-                                        &M::on_validation_batch_end};
-  static const EvalHooks kTest = {{&C::on_test_start, &M::on_test_start},
-                                  {&C::on_test_epoch_start, &M::on_test_epoch_start},
-                                  {&C::on_test_epoch_end, &M::on_test_epoch_end},
-                                  {&C::on_test_end, &M::on_test_end},
-                                  &C::on_test_batch_start,
-                                  &M::on_test_batch_start,
-                                  &C::on_test_batch_end,
-                                  &M::on_test_batch_end};
-  static const EvalHooks kPredict = {{&C::on_predict_start, &M::on_predict_start},
-                                     {&C::on_predict_epoch_start, &M::on_predict_epoch_start},
-                                     {&C::on_predict_epoch_end, &M::on_predict_epoch_end},
-                                     {&C::on_predict_end, &M::on_predict_end},
-                                     &C::on_predict_batch_start,
-                                     &M::on_predict_batch_start,
-                                     nullptr,
-                                     nullptr};
-  if (stage == Stage::kTest) return kTest;
-  return stage == Stage::kPredict ? kPredict : kValidation;
+  static const EvalHooks validation = {{&C::on_validation_start, &M::on_validation_start},
+                                       {&C::on_validation_epoch_start, &M::on_validation_epoch_start},
+                                       {&C::on_validation_epoch_end, &M::on_validation_epoch_end},
+                                       {&C::on_validation_end, &M::on_validation_end},
+                                       &C::on_validation_batch_start,
+                                       &M::on_validation_batch_start,
+                                       &C::on_validation_batch_end,
+                                       &M::on_validation_batch_end};
+  static const EvalHooks test = {{&C::on_test_start, &M::on_test_start},
+                                 {&C::on_test_epoch_start, &M::on_test_epoch_start},
+                                 {&C::on_test_epoch_end, &M::on_test_epoch_end},
+                                 {&C::on_test_end, &M::on_test_end},
+                                 &C::on_test_batch_start,
+                                 &M::on_test_batch_start,
+                                 &C::on_test_batch_end,
+                                 &M::on_test_batch_end};
+  static const EvalHooks predict = {{&C::on_predict_start, &M::on_predict_start},
+                                    {&C::on_predict_epoch_start, &M::on_predict_epoch_start},
+                                    {&C::on_predict_epoch_end, &M::on_predict_epoch_end},
+                                    {&C::on_predict_end, &M::on_predict_end},
+                                    &C::on_predict_batch_start,
+                                    &M::on_predict_batch_start,
+                                    nullptr,
+                                    nullptr};
+  if (stage == Stage::kTest) return test;
+  return stage == Stage::kPredict ? predict : validation;
 }
 
 const char* step_name(Stage stage) {
