@@ -17,7 +17,7 @@
 namespace levin {
 namespace {
 
-constexpr int64_t kLargestTable = int64_t{1} << 20;
+constexpr int64_t kLargestTable = int64_t{1} << 16;  // half a megabyte, whatever the size of the data
 
 // Uniform in [0, bound) without bias. std::uniform_int_distribution differs between standard libraries.
 uint64_t draw_below(std::mt19937_64& generator, uint64_t bound) {

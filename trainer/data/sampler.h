@@ -40,7 +40,7 @@ class SequentialSampler final : public Sampler {
   int64_t size_;
 };
 
-/// Every sample once, shuffled anew each epoch. Up to 2^20 samples by Fisher and Yates' shuffle; beyond that by a keyed
+/// Every sample once, shuffled anew each epoch. Up to 2^16 samples by Fisher and Yates' shuffle; beyond that by a keyed
 /// permutation (a Feistel network, with cycle walking; Black, Rogaway 2002) that is computed where it is read, so that
 /// neither memory nor the start of an epoch grow with the dataset.
 class RandomSampler final : public Sampler {
