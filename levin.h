@@ -54,6 +54,7 @@
 #include "trainer/data/iterable_dataset.h"
 #include "trainer/data/iterable_loader.h"
 #include "trainer/data/sampler.h"
+#include "trainer/data/split_data.h"
 #include "trainer/data/subset_dataset.h"
 #include "trainer/data/tables/csv_data.h"
 #include "trainer/data/tables/csv_dataset.h"

@@ -85,14 +85,6 @@ std::optional<uint32_t> choose_end_of_text(const TokenizeArguments& arguments, c
       tokenizer.name()));
 }
 
-DocumentOptions document_options(const TokenizeArguments& arguments) {
-  if (arguments.documents == "line") return {.border = DocumentBorder::kLine};
-  if (arguments.documents == "separator") {
-    return {.border = DocumentBorder::kSeparator, .separator = arguments.separator};
-  }
-  return {};
-}
-
 void check_output(const TokenizeArguments& arguments) {
   for (const std::string& file : arguments.files) {
     std::error_code ignored;  // a file that is missing is found later
@@ -106,7 +98,7 @@ void check_output(const TokenizeArguments& arguments) {
 TokenizeResult tokenize_to_file(const TokenizeArguments& arguments, Console& console) {
   check_output(arguments);
   const auto tokenizer = load_tokenizer(arguments.tokenizer);
-  const TokenizeOptions options = {.documents = document_options(arguments),
+  const TokenizeOptions options = {.documents = document_options(arguments.documents, arguments.separator),
                                    .end_of_text = choose_end_of_text(arguments, *tokenizer),
                                    .num_threads = arguments.num_threads};
   const TokenType type = smallest_token_type(tokenizer->vocab_size());

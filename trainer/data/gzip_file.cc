@@ -34,15 +34,26 @@ GzipFile::GzipFile(const std::filesystem::path& path) : path_(path), file_(nullp
 
 GzipFile::~GzipFile() { gzclose(handle(file_)); }
 
-void GzipFile::throw_damaged(const std::string& what, size_t expected, size_t got) {
+/// ": " and what zlib says of its last error, or nothing.
+std::string GzipFile::reason() const {
   int code = Z_OK;
-  std::string reason = gzerror(handle(file_), &code);
+  std::string text = gzerror(handle(file_), &code);
+  if (code == Z_OK || code == Z_STREAM_END) return {};
+  if (code == Z_ERRNO) return fmt::format(": {}", std::strerror(errno));
   const std::string prefix = path_.string() + ": ";  // zlib repeats the path
-  if (reason.starts_with(prefix)) reason.erase(0, prefix.size());
-  if (code == Z_OK || code == Z_STREAM_END) reason.clear();
+  if (text.starts_with(prefix)) text.erase(0, prefix.size());
+  return ": " + text;
+}
+
+void GzipFile::throw_incomplete(const std::string& what, size_t expected, size_t got) const {
   throw DataError(
-      fmt::format("[GzipFile] {} is cut off or damaged: {} should be {} bytes, but only {} could be read{}{}.",
-                  path_.string(), what, expected, got, reason.empty() ? "" : ": ", reason));
+      fmt::format("[GzipFile] {} is cut off or damaged: {} should be {} bytes, but only {} could be read{}.",
+                  path_.string(), what, expected, got, reason()));
+}
+
+void GzipFile::throw_damaged() const {
+  throw DataError(fmt::format("[GzipFile] {} is cut off or damaged, after {} bytes of its data{}.", path_.string(),
+                              gztell(handle(file_)), reason()));
 }
 
 void GzipFile::read(void* destination, size_t size, const std::string& what) {
@@ -51,7 +62,7 @@ void GzipFile::read(void* destination, size_t size, const std::string& what) {
   while (done < size) {
     const auto wanted = static_cast<unsigned>(std::min(size - done, kLargestRead));
     const int got = gzread(handle(file_), out + done, wanted);
-    if (got <= 0) throw_damaged(what, size, done);
+    if (got <= 0) throw_incomplete(what, size, done);
     done += static_cast<size_t>(got);
   }
 }
@@ -65,7 +76,7 @@ size_t GzipFile::read_some(void* destination, size_t size) {
     // At a cut zlib delivers what it has, but keeps an error.
     int code = Z_OK;
     gzerror(handle(file_), &code);
-    if (got < 0 || code == Z_BUF_ERROR) throw_damaged("the data", size, done);
+    if (got < 0 || code == Z_BUF_ERROR) throw_damaged();
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }
@@ -78,8 +89,16 @@ bool GzipFile::at_end() {
   // At a cut within the trailer zlib reports no bytes as at a whole end, but keeps an error.
   int code = Z_OK;
   gzerror(handle(file_), &code);
-  if (got < 0 || code == Z_BUF_ERROR) throw_damaged("the end of the file", kTrailerBytes, 0);
+  if (got < 0 || code == Z_BUF_ERROR) throw_incomplete("the end of the file", kTrailerBytes, 0);
   return got == 0;
 }
+
+void GzipFile::seek(int64_t offset) {
+  if (gzseek(handle(file_), offset, SEEK_SET) < 0) throw_damaged();
+}
+
+int64_t GzipFile::disk_bytes() const { return std::max<int64_t>(0, gzoffset(handle(file_))); }
+
+bool GzipFile::is_compressed() { return gzdirect(handle(file_)) == 0; }
 
 }  // namespace levin

@@ -6,7 +6,7 @@
 
 namespace levin {
 
-/// Reads a file, gzip-compressed or not, front to back. Call from one thread.
+/// Reads a file, gzip-compressed or not. Call from one thread.
 class GzipFile {
  public:
   /// Errors: DataError if the file cannot be opened.
@@ -22,10 +22,20 @@ class GzipFile {
   /// True if nothing is left. Errors: DataError if the end is damaged (a wrong check sum).
   bool at_end();
 
+  /// Goes to byte `offset` of the uncompressed data. Compressed files are read up to there, anew if that lies behind.
+  /// Errors: DataError.
+  void seek(int64_t offset);
+  /// Bytes of the file, as it lies on the disk, that have been read.
+  int64_t disk_bytes() const;
+  /// False for a file without gzip's mark at its beginning, which is read as it is.
+  bool is_compressed();
+
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  [[noreturn]] void throw_damaged(const std::string& what, size_t expected, size_t got);
+  std::string reason() const;
+  [[noreturn]] void throw_incomplete(const std::string& what, size_t expected, size_t got) const;
+  [[noreturn]] void throw_damaged() const;
 
   std::filesystem::path path_;
   void* file_;  // gzFile

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/trainer/config/error_text.h"
+#include "tests/trainer/core/error_text.h"
 #include "trainer/core/error.h"
 
 namespace levin {

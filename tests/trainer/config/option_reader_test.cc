@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tests/trainer/config/error_text.h"
+#include "tests/trainer/core/error_text.h"
 #include "trainer/config/option_writer.h"
 #include "trainer/config/yaml.h"
 #include "trainer/core/error.h"

@@ -33,73 +33,53 @@ void IdxImageData::Options::visit(OptionVisitor& visitor) {
 }
 
 IdxImageData::IdxImageData(Options options)
-    : options_(std::move(options)), to_numbers_(make_pixel_transform(options_.pixels, 1)) {}
+    : SplitData(with_batch_size(options.workers, options.batch_size), options.eval_batch_size),
+      options_(std::move(options)),
+      to_numbers_(make_pixel_transform(options_.pixels, 1)) {}
 
-void IdxImageData::setup(Stage stage) {
-  if (stage == Stage::kTrain) {
-    if (!train_) train_ = augmented(open("train", options_.train_images, options_.train_labels));
+IdxImageData::Files IdxImageData::files(Split split) const {
+  switch (split) {
+    case Split::kTrain: return {options_.train_images, options_.train_labels};
+    case Split::kVal: return {options_.val_images, options_.val_labels};
+    case Split::kTest: return {options_.test_images, options_.test_labels};
+    case Split::kPredict: break;
   }
-  if (stage == Stage::kTrain || stage == Stage::kValidate) {
-    if (!val_) val_ = plain(open("val", options_.val_images, options_.val_labels));
-  } else if (stage == Stage::kTest) {
-    if (!test_) test_ = plain(open("test", options_.test_images, options_.test_labels));
-  } else if (!predict_) {
-    const bool has_labels = options_.predict_labels || !options_.predict_images;
-    predict_ = plain(has_labels ? open("predict", options_.predict_images, options_.predict_labels)
-                                : open_unlabelled(*options_.predict_images));
-  }
+  return {options_.predict_images, options_.predict_labels};
 }
 
-std::shared_ptr<const Dataset> IdxImageData::open(const std::string& split, const std::optional<std::string>& images,
-                                                  const std::optional<std::string>& labels) const {
+std::shared_ptr<const Dataset> IdxImageData::open(Split split) {
+  std::shared_ptr<const Dataset> dataset = read(split);
+  if (!dataset) return nullptr;
+  Transforms transforms = make_transforms(split, *dataset);
+  return std::make_shared<TransformedDataset>(std::move(dataset), std::move(transforms));
+}
+
+std::shared_ptr<const Dataset> IdxImageData::read(Split split) const {
+  const auto [images, labels] = files(split);
   if (!images && !labels) return nullptr;
+  if (split == Split::kPredict && !labels) {
+    const at::Tensor pixels = read_idx_images(*images);
+    return std::make_shared<TensorDataset>(Batch::of(pixels, at::full({pixels.size(0)}, -1, at::kLong)));
+  }
   if (!images || !labels) {
     throw ConfigError(fmt::format("[IdxImageData] {0}_images and {0}_labels must be set together, but {0}_{1} is not.",
-                                  split, images ? "labels" : "images"));
+                                  name_of(split), images ? "labels" : "images"));
   }
   return std::make_shared<IdxImageDataset>(*images, *labels, options_.num_classes);
 }
 
-std::shared_ptr<const Dataset> IdxImageData::open_unlabelled(const std::string& images) const {
-  const at::Tensor pixels = read_idx_images(images);
-  return std::make_shared<TensorDataset>(Batch::of(pixels, at::full({pixels.size(0)}, -1, at::kLong)));
-}
-
-std::shared_ptr<const Dataset> IdxImageData::augmented(std::shared_ptr<const Dataset> dataset) const {
-  if (!dataset) return nullptr;
+Transforms IdxImageData::make_transforms(Split split, const Dataset& dataset) const {
+  if (split != Split::kTrain) return {to_numbers_};
   Transforms transforms;
   if (options_.crop_padding > 0) {
     const std::vector<int64_t> first = {0};
-    const at::Tensor images = dataset->get_batch(first, {})[0].tensor();
+    const at::Tensor images = dataset.get_batch(first, {})[0].tensor();
     transforms.push_back(
         std::make_shared<RandomCrop>(ImageSize{images.size(2), images.size(3)}, options_.crop_padding));
   }
   if (options_.random_flip > 0.0) transforms.push_back(std::make_shared<RandomHorizontalFlip>(options_.random_flip));
   transforms.push_back(to_numbers_);
-  return std::make_shared<TransformedDataset>(std::move(dataset), std::move(transforms));
-}
-
-std::shared_ptr<const Dataset> IdxImageData::plain(std::shared_ptr<const Dataset> dataset) const {
-  if (!dataset) return nullptr;
-  return std::make_shared<TransformedDataset>(std::move(dataset), Transforms{to_numbers_});
-}
-
-std::unique_ptr<DataLoader> IdxImageData::train_dataloader() {
-  return make_split_loader(train_, options_.workers, options_.batch_size, /*shuffle=*/true);
-}
-std::unique_ptr<DataLoader> IdxImageData::val_dataloader() {
-  return make_split_loader(val_, options_.workers, options_.eval_batch_size, /*shuffle=*/false);
-}
-std::unique_ptr<DataLoader> IdxImageData::test_dataloader() {
-  return make_split_loader(test_, options_.workers, options_.eval_batch_size, /*shuffle=*/false);
-}
-std::unique_ptr<DataLoader> IdxImageData::predict_dataloader() {
-  return make_split_loader(predict_, options_.workers, options_.eval_batch_size, /*shuffle=*/false);
-}
-
-bool IdxImageData::set_batch_size(int64_t batch_size) {
-  options_.batch_size = batch_size;
-  return true;
+  return transforms;
 }
 
 }  // namespace levin

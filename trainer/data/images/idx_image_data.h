@@ -4,18 +4,16 @@
 #include <optional>
 #include <string>
 
-#include "trainer/core/lightning_data_module.h"
 #include "trainer/core/option_visitor.h"
-#include "trainer/data/dataset.h"
 #include "trainer/data/images/image_options.h"
-#include "trainer/data/loader_options.h"
+#include "trainer/data/split_data.h"
 
 namespace levin {
 
 /// Data of MNIST's kind: grey images and labels in IDX files, gzip-compressed or not. A batch is the list [images
 /// float32 [B, 1, H, W], labels int64 [B]]; labels are -1 where a prediction has no file of them. Crop and flip are for
 /// training alone.
-class IdxImageData final : public LightningDataModule {
+class IdxImageData final : public SplitData {
  public:
   struct Options {
     std::optional<std::string> train_images = std::nullopt;
@@ -36,31 +34,23 @@ class IdxImageData final : public LightningDataModule {
     void visit(OptionVisitor& visitor);
   };
 
-  /// Errors: ConfigError if normalize_mean and normalize_std do not fit each other.
+  /// Errors: ConfigError if normalize_mean and normalize_std do not fit each other. Those of setup(): ConfigError if a
+  /// split has images but no labels, or labels but no images; DataError as of IdxImageDataset.
   explicit IdxImageData(Options options);
 
-  /// Reads the files of the stage. Errors: ConfigError if a split has images but no labels, or labels but no images;
-  /// DataError as of IdxImageDataset.
-  void setup(Stage stage) override;
-  std::unique_ptr<DataLoader> train_dataloader() override;
-  std::unique_ptr<DataLoader> val_dataloader() override;
-  std::unique_ptr<DataLoader> test_dataloader() override;
-  std::unique_ptr<DataLoader> predict_dataloader() override;
-  bool set_batch_size(int64_t batch_size) override;
-
  private:
-  std::shared_ptr<const Dataset> open(const std::string& split, const std::optional<std::string>& images,
-                                      const std::optional<std::string>& labels) const;
-  std::shared_ptr<const Dataset> open_unlabelled(const std::string& images) const;
-  std::shared_ptr<const Dataset> augmented(std::shared_ptr<const Dataset> dataset) const;
-  std::shared_ptr<const Dataset> plain(std::shared_ptr<const Dataset> dataset) const;
+  struct Files {
+    std::optional<std::string> images;
+    std::optional<std::string> labels;
+  };
+
+  Files files(Split split) const;
+  std::shared_ptr<const Dataset> open(Split split) override;
+  std::shared_ptr<const Dataset> read(Split split) const;
+  Transforms make_transforms(Split split, const Dataset& dataset) const;
 
   Options options_;
   std::shared_ptr<const Transform> to_numbers_;
-  std::shared_ptr<const Dataset> train_;
-  std::shared_ptr<const Dataset> val_;
-  std::shared_ptr<const Dataset> test_;
-  std::shared_ptr<const Dataset> predict_;
 };
 
 }  // namespace levin

@@ -45,7 +45,9 @@ void ImageFolderData::Options::visit(OptionVisitor& visitor) {
   visit_worker_options(workers, visitor);
 }
 
-ImageFolderData::ImageFolderData(Options options) : options_(std::move(options)) {
+ImageFolderData::ImageFolderData(Options options)
+    : SplitData(with_batch_size(options.workers, options.batch_size), options.eval_batch_size),
+      options_(std::move(options)) {
   OptionChecker checker;
   options_.visit(checker);
   if (!checker.problems().empty()) throw ConfigError("[ImageFolderData] " + checker.problems().front() + ".");
@@ -91,19 +93,6 @@ Transforms ImageFolderData::make_train_transforms() const {
   return transforms;
 }
 
-void ImageFolderData::setup(Stage stage) {
-  if (stage == Stage::kTrain) {
-    if (!train_) train_ = open(options_.train_dir, train_transforms_);
-  }
-  if (stage == Stage::kTrain || stage == Stage::kValidate) {
-    if (!val_) val_ = open(options_.val_dir, eval_transforms_);
-  } else if (stage == Stage::kTest) {
-    if (!test_) test_ = open(options_.test_dir, eval_transforms_);
-  } else if (!predict_) {
-    predict_ = open(options_.predict_dir, eval_transforms_, /*has_classes=*/false);
-  }
-}
-
 ImageFolderOptions ImageFolderData::folder_options(bool has_classes) {
   ImageFolderOptions options;
   options.decode = {.channels = num_channels(),
@@ -119,31 +108,24 @@ ImageFolderOptions ImageFolderData::folder_options(bool has_classes) {
   return options;
 }
 
-std::shared_ptr<const Dataset> ImageFolderData::open(const std::optional<std::string>& dir,
-                                                     const Transforms& transforms, bool has_classes) {
-  if (!dir) return nullptr;
-  auto folder = std::make_shared<ImageFolder>(*dir, folder_options(has_classes));
+const std::optional<std::string>& ImageFolderData::dir(Split split) const {
+  switch (split) {
+    case Split::kTrain: return options_.train_dir;
+    case Split::kVal: return options_.val_dir;
+    case Split::kTest: return options_.test_dir;
+    case Split::kPredict: break;
+  }
+  return options_.predict_dir;
+}
+
+std::shared_ptr<const Dataset> ImageFolderData::open(Split split) {
+  if (!dir(split)) return nullptr;
+  const bool has_classes = split != Split::kPredict;
+  auto folder = std::make_shared<ImageFolder>(*dir(split), folder_options(has_classes));
   if (has_classes) classes_ = folder->classes();
-  return std::make_shared<TransformedDataset>(std::move(folder), transforms,
+  return std::make_shared<TransformedDataset>(std::move(folder),
+                                              split == Split::kTrain ? train_transforms_ : eval_transforms_,
                                               TransformedDatasetOptions{.has_different_sizes = true});
-}
-
-std::unique_ptr<DataLoader> ImageFolderData::train_dataloader() {
-  return make_split_loader(train_, options_.workers, options_.batch_size, /*shuffle=*/true);
-}
-std::unique_ptr<DataLoader> ImageFolderData::val_dataloader() {
-  return make_split_loader(val_, options_.workers, options_.eval_batch_size, /*shuffle=*/false);
-}
-std::unique_ptr<DataLoader> ImageFolderData::test_dataloader() {
-  return make_split_loader(test_, options_.workers, options_.eval_batch_size, /*shuffle=*/false);
-}
-std::unique_ptr<DataLoader> ImageFolderData::predict_dataloader() {
-  return make_split_loader(predict_, options_.workers, options_.eval_batch_size, /*shuffle=*/false);
-}
-
-bool ImageFolderData::set_batch_size(int64_t batch_size) {
-  options_.batch_size = batch_size;
-  return true;
 }
 
 }  // namespace levin

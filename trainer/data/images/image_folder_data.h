@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "trainer/core/lightning_data_module.h"
 #include "trainer/core/option_visitor.h"
 #include "trainer/data/images/image_folder.h"
 #include "trainer/data/images/image_options.h"
-#include "trainer/data/loader_options.h"
+#include "trainer/data/split_data.h"
 
 namespace levin {
 
@@ -18,7 +17,7 @@ namespace levin {
 /// middle taken; training augments.
 ///
 /// Labels of all splits are those of the training classes. predict_dir needs no class folders; its labels are -1.
-class ImageFolderData final : public LightningDataModule {
+class ImageFolderData final : public SplitData {
  public:
   struct Options {
     std::optional<std::string> train_dir = std::nullopt;
@@ -48,16 +47,8 @@ class ImageFolderData final : public LightningDataModule {
     void visit(OptionVisitor& visitor);
   };
 
-  /// Errors: ConfigError if options do not fit together.
+  /// Errors: ConfigError if options do not fit together. Those of setup(): DataError, as of ImageFolder.
   explicit ImageFolderData(Options options);
-
-  /// Lists the files of the stage. Errors: DataError, as of ImageFolder.
-  void setup(Stage stage) override;
-  std::unique_ptr<DataLoader> train_dataloader() override;
-  std::unique_ptr<DataLoader> val_dataloader() override;
-  std::unique_ptr<DataLoader> test_dataloader() override;
-  std::unique_ptr<DataLoader> predict_dataloader() override;
-  bool set_batch_size(int64_t batch_size) override;
 
   /// The names of the labels; known after setup(), but for prediction alone.
   const std::vector<std::string>& classes() const { return classes_; }
@@ -67,18 +58,14 @@ class ImageFolderData final : public LightningDataModule {
   int64_t resize_size() const;
   Transforms make_train_transforms() const;
   Transforms make_eval_transforms() const;
-  std::shared_ptr<const Dataset> open(const std::optional<std::string>& dir, const Transforms& transforms,
-                                      bool has_classes = true);
+  const std::optional<std::string>& dir(Split split) const;
+  std::shared_ptr<const Dataset> open(Split split) override;
   ImageFolderOptions folder_options(bool has_classes);
 
   Options options_;
   Transforms train_transforms_;
   Transforms eval_transforms_;
   std::vector<std::string> classes_;
-  std::shared_ptr<const Dataset> train_;
-  std::shared_ptr<const Dataset> val_;
-  std::shared_ptr<const Dataset> test_;
-  std::shared_ptr<const Dataset> predict_;
 };
 
 }  // namespace levin

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "trainer/core/error.h"
 #include "trainer/data/transforms/normalize.h"
 
@@ -24,15 +22,6 @@ std::shared_ptr<const Transform> make_pixel_transform(const PixelOptions& option
   }
   if (size == 0) return std::make_shared<ToFloat>();
   return std::make_shared<Normalize>(options.normalize_mean, options.normalize_std);
-}
-
-std::unique_ptr<DataLoader> make_split_loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& workers,
-                                              int64_t batch_size, bool shuffle) {
-  if (!dataset) return nullptr;
-  LoaderOptions options = workers;
-  options.batch_size = batch_size;
-  options.shuffle = shuffle;
-  return std::make_unique<DatasetLoader>(std::move(dataset), std::move(options));
 }
 
 }  // namespace levin

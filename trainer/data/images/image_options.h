@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "trainer/core/option_visitor.h"
-#include "trainer/data/dataset_loader.h"
 #include "trainer/data/transforms/transform.h"
 
 namespace levin {
@@ -21,9 +20,5 @@ struct PixelOptions {
 /// The transform to float32: Normalize, or ToFloat where there is neither mean nor std. num_channels: of the images.
 /// Errors: ConfigError if the lists fit neither each other nor the channels, or a std is not above 0.
 std::shared_ptr<const Transform> make_pixel_transform(const PixelOptions& options, int64_t num_channels);
-
-/// Loader of a split: nullptr if there is no dataset. workers: its worker options are taken.
-std::unique_ptr<DataLoader> make_split_loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& workers,
-                                              int64_t batch_size, bool shuffle);
 
 }  // namespace levin

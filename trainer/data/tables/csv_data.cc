@@ -11,29 +11,29 @@ void CsvData::Options::visit(OptionVisitor& visitor) {
   loading.visit(visitor);
 }
 
-std::vector<std::string> CsvData::files(Part part) const {
+std::vector<std::string> CsvData::files(Split split) const {
   const auto listed = [](const std::optional<std::string>& file) {
     return file ? std::vector{*file} : std::vector<std::string>();
   };
-  switch (part) {
-    case Part::kTrain: return listed(options_.train);
-    case Part::kVal: return listed(options_.val);
-    case Part::kTest: return listed(options_.test);
-    case Part::kPredict: return listed(options_.predict);
+  switch (split) {
+    case Split::kTrain: return listed(options_.train);
+    case Split::kVal: return listed(options_.val);
+    case Split::kTest: return listed(options_.test);
+    case Split::kPredict: return listed(options_.predict);
   }
   return {};
 }
 
-std::shared_ptr<const Dataset> CsvData::open(Part part) {
+std::shared_ptr<const Dataset> CsvData::read(Split split) {
   CsvOptions csv = options_.csv;
-  if (part != Part::kTrain && options_.train && (csv.features.empty() || !csv.categories.empty())) {
-    require(Part::kTrain);
+  if (split != Split::kTrain && options_.train && (csv.features.empty() || !csv.categories.empty())) {
+    require(Split::kTrain);
     csv.features = *features_;
     csv.vocabularies = vocabularies_;
   }
-  csv.may_lack_targets = part == Part::kPredict;
-  auto dataset = std::make_shared<CsvDataset>(files(part).front(), csv);
-  if (part == Part::kTrain) {
+  csv.may_lack_targets = split == Split::kPredict;
+  auto dataset = std::make_shared<CsvDataset>(files(split).front(), csv);
+  if (split == Split::kTrain) {
     features_ = dataset->feature_names();
     vocabularies_ = dataset->vocabularies();
   }

@@ -10,7 +10,7 @@
 
 namespace levin {
 
-/// Data from CSV files, `CsvData` in YAML: one for each part. The training file decides which columns are features and
+/// Data from CSV files, `CsvData` in YAML: one for each split. The training file decides which columns are features and
 /// what numbers categories have, also for a test; so it is read there too, unless features are named and there are no
 /// categories. The file for predictions may lack the targets.
 class CsvData final : public TableData {
@@ -28,8 +28,8 @@ class CsvData final : public TableData {
   explicit CsvData(Options options) : TableData("CsvData", options.loading), options_(std::move(options)) {}
 
  private:
-  std::vector<std::string> files(Part part) const override;
-  std::shared_ptr<const Dataset> open(Part part) override;
+  std::vector<std::string> files(Split split) const override;
+  std::shared_ptr<const Dataset> read(Split split) override;
 
   Options options_;
   /// Those of the training file; nullopt until it is read.

@@ -15,18 +15,18 @@ void NumpyData::Options::visit(OptionVisitor& visitor) {
   loading.visit(visitor);
 }
 
-std::vector<std::string> NumpyData::files(Part part) const {
-  switch (part) {
-    case Part::kTrain: return options_.train;
-    case Part::kVal: return options_.val;
-    case Part::kTest: return options_.test;
-    case Part::kPredict: return options_.predict;
+std::vector<std::string> NumpyData::files(Split split) const {
+  switch (split) {
+    case Split::kTrain: return options_.train;
+    case Split::kVal: return options_.val;
+    case Split::kTest: return options_.test;
+    case Split::kPredict: return options_.predict;
   }
   return {};
 }
 
-std::shared_ptr<const Dataset> NumpyData::open(Part part) {
-  const std::vector<std::string> paths = files(part);
+std::shared_ptr<const Dataset> NumpyData::read(Split split) {
+  const std::vector<std::string> paths = files(split);
   std::vector<std::string> names = options_.names;
   names.resize(std::min(names.size(), paths.size()));  // inputs without targets, as for a prediction
   return std::make_shared<NumpyDataset>(std::vector<std::filesystem::path>(paths.begin(), paths.end()), names);

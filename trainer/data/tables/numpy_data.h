@@ -7,7 +7,7 @@
 
 namespace levin {
 
-/// Data from .npy files, `NumpyData` in YAML: for each part a list of files, for example inputs and targets.
+/// Data from .npy files, `NumpyData` in YAML: for each split a list of files, for example inputs and targets.
 class NumpyData final : public TableData {
  public:
   struct Options {
@@ -15,7 +15,7 @@ class NumpyData final : public TableData {
     std::vector<std::string> val = {};
     std::vector<std::string> test = {};
     std::vector<std::string> predict = {};
-    /// Of the files, as fields of a batch; a part with fewer files has the first of them. Empty: a batch is a list.
+    /// Of the files, as fields of a batch; a split with fewer files has the first of them. Empty: a batch is a list.
     std::vector<std::string> names = {};
     TableOptions loading = {};
     void visit(OptionVisitor& visitor);
@@ -24,8 +24,8 @@ class NumpyData final : public TableData {
   explicit NumpyData(Options options) : TableData("NumpyData", options.loading), options_(std::move(options)) {}
 
  private:
-  std::vector<std::string> files(Part part) const override;
-  std::shared_ptr<const Dataset> open(Part part) override;
+  std::vector<std::string> files(Split split) const override;
+  std::shared_ptr<const Dataset> read(Split split) override;
 
   Options options_;
 };

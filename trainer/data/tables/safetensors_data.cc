@@ -13,21 +13,21 @@ void SafetensorsData::Options::visit(OptionVisitor& visitor) {
   loading.visit(visitor);
 }
 
-std::vector<std::string> SafetensorsData::files(Part part) const {
+std::vector<std::string> SafetensorsData::files(Split split) const {
   const auto listed = [](const std::optional<std::string>& file) {
     return file ? std::vector{*file} : std::vector<std::string>();
   };
-  switch (part) {
-    case Part::kTrain: return listed(options_.train);
-    case Part::kVal: return listed(options_.val);
-    case Part::kTest: return listed(options_.test);
-    case Part::kPredict: return listed(options_.predict);
+  switch (split) {
+    case Split::kTrain: return listed(options_.train);
+    case Split::kVal: return listed(options_.val);
+    case Split::kTest: return listed(options_.test);
+    case Split::kPredict: return listed(options_.predict);
   }
   return {};
 }
 
-std::shared_ptr<const Dataset> SafetensorsData::open(Part part) {
-  return std::make_shared<SafetensorsDataset>(files(part).front(), options_.tensors);
+std::shared_ptr<const Dataset> SafetensorsData::read(Split split) {
+  return std::make_shared<SafetensorsDataset>(files(split).front(), options_.tensors);
 }
 
 }  // namespace levin

@@ -8,7 +8,7 @@
 
 namespace levin {
 
-/// Data from safetensors files, `SafetensorsData` in YAML: one for each part, with tensors [N, ...].
+/// Data from safetensors files, `SafetensorsData` in YAML: one for each split, with tensors [N, ...].
 class SafetensorsData final : public TableData {
  public:
   struct Options {
@@ -26,8 +26,8 @@ class SafetensorsData final : public TableData {
       : TableData("SafetensorsData", options.loading), options_(std::move(options)) {}
 
  private:
-  std::vector<std::string> files(Part part) const override;
-  std::shared_ptr<const Dataset> open(Part part) override;
+  std::vector<std::string> files(Split split) const override;
+  std::shared_ptr<const Dataset> read(Split split) override;
 
   Options options_;
 };

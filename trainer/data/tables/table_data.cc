@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "trainer/core/error.h"
-#include "trainer/data/dataset_loader.h"
 #include "trainer/data/subset_dataset.h"
-#include "trainer/data/tables/random_split.h"
 
 namespace levin {
 namespace {
 
-constexpr std::array<const char*, 4> kOptionNames = {"train", "val", "test", "predict"};  // of each Part
+LoaderOptions training_loader(const TableOptions& options) {
+  LoaderOptions loader = with_batch_size(options.workers, options.batch_size);
+  loader.drop_last = options.drop_last;
+  return loader;
+}
 
 }  // namespace
 
@@ -27,84 +29,61 @@ void TableOptions::visit(OptionVisitor& visitor) {
   visit_worker_options(workers, visitor);
 }
 
-void TableData::check_split() const {
-  const auto check = [&](Part part, double fraction) {
-    const char* name = kOptionNames[static_cast<size_t>(part)];
-    if (fraction > 0.0 && !files(part).empty()) {
+TableData::TableData(std::string name, TableOptions options)
+    : SplitData(training_loader(options), options.eval_batch_size),
+      name_(std::move(name)),
+      options_(std::move(options)) {}
+
+void TableData::check_fractions() const {
+  const auto check = [&](Split split, double fraction) {
+    const char* name = name_of(split);
+    if (fraction > 0.0 && !files(split).empty()) {
       throw ConfigError(
           fmt::format("[{}] {} has files of its own, so {}_fraction must be 0, got {}.", name_, name, name, fraction));
     }
-    if (fraction > 0.0 && files(Part::kTrain).empty()) {
+    if (fraction > 0.0 && files(Split::kTrain).empty()) {
       throw ConfigError(fmt::format("[{}] {}_fraction is a part of train, which is not given.", name_, name));
     }
   };
-  check(Part::kVal, options_.val_fraction);
-  check(Part::kTest, options_.test_fraction);
+  check(Split::kVal, options_.val_fraction);
+  check(Split::kTest, options_.test_fraction);
 }
 
-void TableData::check_files_exist(Part part) const {
-  for (const std::string& file : files(part)) {
+void TableData::check_files_exist(Split split) const {
+  for (const std::string& file : files(split)) {
     std::error_code ignored;
     if (std::filesystem::exists(file, ignored)) continue;
     throw DataError(fmt::format("[{}] there is no file {}, which data.{} names. Paths are taken from {}.", name_, file,
-                                kOptionNames[static_cast<size_t>(part)], std::filesystem::current_path().string()));
+                                name_of(split), std::filesystem::current_path().string()));
   }
 }
 
 void TableData::setup(Stage stage) {
-  check_split();
-  switch (stage) {
-    case Stage::kTrain:
-      require(Part::kTrain);
-      require(Part::kVal);
-      break;
-    case Stage::kValidate: require(Part::kVal); break;
-    case Stage::kTest: require(Part::kTest); break;
-    case Stage::kPredict: require(Part::kPredict); break;
+  check_fractions();
+  SplitData::setup(stage);
+}
+
+std::shared_ptr<const Dataset> TableData::open(Split split) {
+  if (is_divided() && is_part_of_training(split)) return part_of_training(split);
+  if (files(split).empty()) return nullptr;
+  check_files_exist(split);
+  return read(split);
+}
+
+bool TableData::is_part_of_training(Split split) const {
+  if (files(Split::kTrain).empty()) return false;
+  return split == Split::kTrain || (split == Split::kVal && options_.val_fraction > 0.0) ||
+         (split == Split::kTest && options_.test_fraction > 0.0);
+}
+
+std::shared_ptr<const Dataset> TableData::part_of_training(Split split) {
+  if (!whole_) {
+    check_files_exist(Split::kTrain);
+    whole_ = read(Split::kTrain);
+    parts_ = random_split(whole_->size(), options_.val_fraction, options_.test_fraction, options_.split_seed);
   }
-}
-
-std::shared_ptr<const Dataset> TableData::require(Part part) {
-  if (dataset(part)) return dataset(part);
-  const bool is_split = options_.val_fraction > 0.0 || options_.test_fraction > 0.0;
-  const bool is_part_of_train = part == Part::kTrain || (part == Part::kVal && options_.val_fraction > 0.0) ||
-                                (part == Part::kTest && options_.test_fraction > 0.0);
-  if (is_split && is_part_of_train && !files(Part::kTrain).empty()) {
-    split_training_data();
-  } else if (!files(part).empty()) {
-    check_files_exist(part);
-    dataset(part) = open(part);
-  }
-  return dataset(part);
-}
-
-void TableData::split_training_data() {
-  check_files_exist(Part::kTrain);
-  const std::shared_ptr<const Dataset> whole = open(Part::kTrain);
-  RandomSplit split = random_split(whole->size(), options_.val_fraction, options_.test_fraction, options_.split_seed);
-  dataset(Part::kTrain) = std::make_shared<SubsetDataset>(whole, std::move(split.train));
-  if (!split.val.empty()) dataset(Part::kVal) = std::make_shared<SubsetDataset>(whole, std::move(split.val));
-  if (!split.test.empty()) dataset(Part::kTest) = std::make_shared<SubsetDataset>(whole, std::move(split.test));
-}
-
-std::unique_ptr<DataLoader> TableData::make_loader(Part part) {
-  if (!dataset(part)) return nullptr;
-  const bool is_training = part == Part::kTrain;
-  LoaderOptions loader = options_.workers;
-  loader.batch_size = is_training ? options_.batch_size : options_.eval_batch_size;
-  loader.shuffle = is_training;
-  loader.drop_last = is_training && options_.drop_last;
-  return std::make_unique<DatasetLoader>(dataset(part), std::move(loader));
-}
-
-std::unique_ptr<DataLoader> TableData::train_dataloader() { return make_loader(Part::kTrain); }
-std::unique_ptr<DataLoader> TableData::val_dataloader() { return make_loader(Part::kVal); }
-std::unique_ptr<DataLoader> TableData::test_dataloader() { return make_loader(Part::kTest); }
-std::unique_ptr<DataLoader> TableData::predict_dataloader() { return make_loader(Part::kPredict); }
-
-bool TableData::set_batch_size(int64_t batch_size) {
-  options_.batch_size = batch_size;
-  return true;
+  std::vector<int64_t>& part = split == Split::kTrain ? parts_.train : split == Split::kVal ? parts_.val : parts_.test;
+  return std::make_shared<SubsetDataset>(whole_, std::move(part));  // opened once
 }
 
 }  // namespace levin

@@ -1,15 +1,14 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "trainer/core/lightning_data_module.h"
 #include "trainer/core/option_visitor.h"
-#include "trainer/data/dataset.h"
-#include "trainer/data/loader_options.h"
+#include "trainer/data/split_data.h"
+#include "trainer/data/tables/random_split.h"
 
 namespace levin {
 
@@ -30,41 +29,33 @@ struct TableOptions {
   void visit(OptionVisitor& visitor);
 };
 
-/// Base of the data modules whose parts are files: opens those that a stage needs, splits the training data at random
-/// where that is asked for, and makes the loaders. Training is shuffled. A part without files has no loader.
-class TableData : public LightningDataModule {
+/// Base of the data modules whose splits are files; the training data are divided at random where that is asked for.
+class TableData : public SplitData {
  public:
   /// Errors: ConfigError if the options do not fit together; DataError if a file is missing or cannot be read.
   void setup(Stage stage) override;
-  std::unique_ptr<DataLoader> train_dataloader() override;
-  std::unique_ptr<DataLoader> val_dataloader() override;
-  std::unique_ptr<DataLoader> test_dataloader() override;
-  std::unique_ptr<DataLoader> predict_dataloader() override;
-  bool set_batch_size(int64_t batch_size) override;
 
  protected:
-  enum class Part { kTrain, kVal, kTest, kPredict };
-
   /// name: of the class, for error texts.
-  TableData(std::string name, TableOptions options) : name_(std::move(name)), options_(std::move(options)) {}
+  TableData(std::string name, TableOptions options);
 
-  /// The files of a part; empty if it has none.
-  virtual std::vector<std::string> files(Part part) const = 0;
-  /// Opens a part that has files.
-  virtual std::shared_ptr<const Dataset> open(Part part) = 0;
-  /// Opens a part, unless that is done; nullptr if there are no such data.
-  std::shared_ptr<const Dataset> require(Part part);
+  /// The files of a split; empty if it has none.
+  virtual std::vector<std::string> files(Split split) const = 0;
+  /// Reads a split that has files.
+  virtual std::shared_ptr<const Dataset> read(Split split) = 0;
 
  private:
-  std::shared_ptr<const Dataset>& dataset(Part part) { return datasets_[static_cast<size_t>(part)]; }
-  void check_split() const;
-  void check_files_exist(Part part) const;
-  void split_training_data();
-  std::unique_ptr<DataLoader> make_loader(Part part);
+  std::shared_ptr<const Dataset> open(Split split) final;
+  bool is_divided() const { return options_.val_fraction > 0.0 || options_.test_fraction > 0.0; }
+  bool is_part_of_training(Split split) const;
+  std::shared_ptr<const Dataset> part_of_training(Split split);
+  void check_fractions() const;
+  void check_files_exist(Split split) const;
 
   std::string name_;
   TableOptions options_;
-  std::array<std::shared_ptr<const Dataset>, 4> datasets_;  // of each Part
+  std::shared_ptr<const Dataset> whole_;  // the training data before their division
+  RandomSplit parts_;                     // of whole_
 };
 
 }  // namespace levin

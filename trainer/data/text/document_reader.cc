@@ -1,68 +1,49 @@
 #include "trainer/data/text/document_reader.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include "trainer/core/error.h"
 
 namespace levin {
 namespace {
 
-constexpr unsigned kBufferBytes = 1u << 18;
 constexpr size_t kUsualRead = size_t{1} << 20;
-constexpr size_t kLargestRead = size_t{1} << 30;  // gzread takes an unsigned int
-
-gzFile handle(void* file) { return static_cast<gzFile>(file); }
+constexpr size_t kLargestRead = size_t{1} << 30;
 
 bool is_gzip_name(const std::filesystem::path& path) { return path.extension() == ".gz" || path.extension() == ".dz"; }
 
+DocumentOptions checked(DocumentOptions options) {
+  if (options.border == DocumentBorder::kSeparator && options.separator.empty()) {
+    throw ConfigError("[DocumentReader] the separator of documents must not be empty.");
+  }
+  return options;
+}
+
 }  // namespace
+
+DocumentOptions document_options(std::string_view border, const std::string& separator) {
+  if (border == "line") return {.border = DocumentBorder::kLine};
+  if (border == "separator") return {.border = DocumentBorder::kSeparator, .separator = separator};
+  return {};
+}
 
 DocumentReader::DocumentReader(const std::filesystem::path& path, DocumentOptions options, FindCut find_cut,
                                size_t part_bytes)
-    : path_(path),
-      options_(std::move(options)),
+    : options_(checked(std::move(options))),
+      file_(path),
       find_cut_(std::move(find_cut)),
       part_bytes_(std::max<size_t>(part_bytes, 1)),
-      file_(nullptr),
       next_cut_size_(part_bytes_) {
-  if (options_.border == DocumentBorder::kSeparator && options_.separator.empty()) {
-    throw ConfigError("[DocumentReader] the separator of documents must not be empty.");
-  }
-  if (std::filesystem::is_directory(path)) {
-    throw DataError(
-        fmt::format("[DocumentReader] {} is a folder, not a file. Name the text files in it.", path.string()));
-  }
-  errno = 0;
-  file_ = gzopen(path.c_str(), "rb");
-  if (file_ == nullptr) {
-    throw DataError(fmt::format("[DocumentReader] cannot open {}: {}.", path.string(), std::strerror(errno)));
-  }
-  gzbuffer(handle(file_), kBufferBytes);
-  // zlib takes a file without gzip's mark for plain text.
-  if (is_gzip_name(path) && gzdirect(handle(file_)) == 1 && std::filesystem::file_size(path) > 0) {
-    gzclose(handle(file_));
+  // Without gzip's mark a file is taken for plain text.
+  if (is_gzip_name(path) && !file_.is_compressed() && std::filesystem::file_size(path) > 0) {
     throw DataError(
         fmt::format("[DocumentReader] {} is damaged, or no gzip file as its name says: gzip's mark is not at "
                     "its beginning.",
                     path.string()));
   }
-}
-
-DocumentReader::~DocumentReader() { gzclose(handle(file_)); }
-
-void DocumentReader::throw_damaged() const {
-  int code = Z_OK;
-  std::string reason = gzerror(handle(file_), &code);
-  const std::string prefix = path_.string() + ": ";  // zlib repeats the path
-  if (reason.starts_with(prefix)) reason.erase(0, prefix.size());
-  if (code == Z_ERRNO) reason = std::strerror(errno);
-  throw DataError(fmt::format("[DocumentReader] {} is cut off, damaged or cannot be read, after {} bytes of text: {}.",
-                              path_.string(), buffer_offset_ + static_cast<int64_t>(buffer_.size()), reason));
 }
 
 void DocumentReader::read_more() {
@@ -72,13 +53,9 @@ void DocumentReader::read_more() {
   const size_t kept = buffer_.size();
   // A document that is longer than that doubles what is read, so that the time stays linear.
   buffer_.resize(kept + std::clamp(kept, std::min(part_bytes_, kUsualRead), kLargestRead));
-  const int got = gzread(handle(file_), buffer_.data() + kept, static_cast<unsigned>(buffer_.size() - kept));
-  is_at_end_ = got < static_cast<int>(buffer_.size() - kept);
-  buffer_.resize(kept + static_cast<size_t>(std::max(got, 0)));
-  // At a cut within gzip's trailer zlib reports no bytes as at a whole end, but keeps an error.
-  int code = Z_OK;
-  gzerror(handle(file_), &code);
-  if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) throw_damaged();
+  const size_t got = file_.read_some(buffer_.data() + kept, buffer_.size() - kept);
+  is_at_end_ = got < buffer_.size() - kept;
+  buffer_.resize(kept + got);
 }
 
 std::optional<DocumentReader::Border> DocumentReader::find_border() {
@@ -140,9 +117,7 @@ void DocumentReader::seek(int64_t offset) {
   begin_ = num_searched_ = 0;
   next_cut_size_ = part_bytes_;
   is_at_end_ = is_in_document_ = false;
-  if (gzseek(handle(file_), offset, SEEK_SET) < 0) throw_damaged();
+  file_.seek(offset);
 }
-
-int64_t DocumentReader::disk_bytes() const { return std::max<int64_t>(0, gzoffset(handle(file_))); }
 
 }  // namespace levin

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "trainer/data/gzip_file.h"
+
 namespace levin {
 
 /// Where a document of a text file ends.
@@ -20,6 +22,9 @@ struct DocumentOptions {
   DocumentBorder border = DocumentBorder::kFile;
   std::string separator = {};  ///< Of kSeparator: any text but "".
 };
+
+/// The options for a border by name: "file", "line" or "separator".
+DocumentOptions document_options(std::string_view border, const std::string& separator);
 
 /// A document, or a part of one.
 struct DocumentPart {
@@ -38,9 +43,6 @@ class DocumentReader {
   /// whole. Errors: ConfigError if the separator is empty.
   DocumentReader(const std::filesystem::path& path, DocumentOptions options, FindCut find_cut = nullptr,
                  size_t part_bytes = size_t{1} << 20);
-  ~DocumentReader();
-  DocumentReader(const DocumentReader&) = delete;
-  DocumentReader& operator=(const DocumentReader&) = delete;
 
   /// The next document or part; nullopt at the end.
   std::optional<DocumentPart> next();
@@ -49,7 +51,7 @@ class DocumentReader {
   /// Goes to where offset() was at a document's beginning. Compressed files are read up to there.
   void seek(int64_t offset);
   /// Bytes of the file, as it lies on the disk, that have been read.
-  int64_t disk_bytes() const;
+  int64_t disk_bytes() const { return file_.disk_bytes(); }
 
  private:
   /// The end of the document that `rest` begins with, and where the next one begins.
@@ -63,13 +65,11 @@ class DocumentReader {
   std::optional<size_t> find_part_end();
   DocumentPart take(size_t size, size_t next, bool ends_document);
   void read_more();
-  [[noreturn]] void throw_damaged() const;
 
-  std::filesystem::path path_;
   DocumentOptions options_;
+  GzipFile file_;
   FindCut find_cut_;
   size_t part_bytes_;
-  void* file_;                 // gzFile
   std::string buffer_;         // text that has been read
   int64_t buffer_offset_ = 0;  // where it begins in the file
   size_t begin_ = 0;           // what lies before has been returned

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "trainer/core/error.h"
-#include "trainer/data/dataset_loader.h"
+#include "trainer/data/text/document_reader.h"
 #include "trainer/data/text/text_windows.h"
 #include "trainer/data/text/tokenize_files.h"
 #include "trainer/data/text/tokenizer.h"
@@ -18,14 +18,6 @@ namespace levin {
 namespace {
 
 constexpr size_t kMostTokens = size_t{1} << 30;  // 4 GiB
-
-DocumentOptions document_options(const TextData::Options& options) {
-  if (options.documents == "line") return {.border = DocumentBorder::kLine};
-  if (options.documents == "separator") {
-    return {.border = DocumentBorder::kSeparator, .separator = options.document_separator};
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -43,7 +35,7 @@ void TextData::Options::visit(OptionVisitor& visitor) {
   visit_worker_options(loader, visitor);
 }
 
-TextData::TextData(Options options) : options_(std::move(options)) {
+TextData::TextData(Options options) : SplitData(options.loader, options.eval_batch_size), options_(std::move(options)) {
   OptionChecker checker;
   options_.visit(checker);
   if (!checker.problems().empty()) throw ConfigError("[TextData] " + checker.problems().front() + ".");
@@ -55,11 +47,21 @@ TextData::TextData(Options options) : options_(std::move(options)) {
   }
 }
 
-std::shared_ptr<const Dataset> TextData::read(const char* split, const std::vector<std::string>& files) const {
-  if (files.empty()) return nullptr;
+const std::vector<std::string>& TextData::files(Split split) const {
+  switch (split) {
+    case Split::kTrain: return options_.train_files;
+    case Split::kVal: return options_.val_files;
+    case Split::kTest: return options_.test_files;
+    case Split::kPredict: break;
+  }
+  return options_.predict_files;
+}
+
+std::shared_ptr<const Dataset> TextData::open(Split split) {
+  if (files(split).empty()) return nullptr;
   const std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(options_.tokenizer);
   TokenizeOptions options;
-  options.documents = document_options(options_);
+  options.documents = document_options(options_.documents, options_.document_separator);
   options.end_of_text = tokenizer->end_of_text();
   if (!options.end_of_text) {
     throw ConfigError(
@@ -69,20 +71,21 @@ std::shared_ptr<const Dataset> TextData::read(const char* split, const std::vect
   }
   options.num_threads = std::max<int64_t>(1, std::thread::hardware_concurrency());
   std::vector<uint32_t> tokens;
-  const std::vector<std::filesystem::path> paths(files.begin(), files.end());
+  const std::vector<std::filesystem::path> paths(files(split).begin(), files(split).end());
   tokenize_files(*tokenizer, paths, options, [&](std::span<const uint32_t> more) {
     if (tokens.size() + more.size() > kMostTokens) {
       throw DataError(
           fmt::format("[TextData] {}_files have more than {} tokens, too many to hold in memory. Make a token "
                       "file with levin tokenize, and train on it.",
-                      split, kMostTokens));
+                      name_of(split), kMostTokens));
     }
     tokens.insert(tokens.end(), more.begin(), more.end());
   });
   try {
     return std::make_shared<TextWindows>(std::move(tokens), options_.sequence_length);
   } catch (const DataError& error) {
-    throw DataError(fmt::format("[TextData] {}_files ({}): {}", split, fmt::join(files, ", "), error.what()));
+    throw DataError(
+        fmt::format("[TextData] {}_files ({}): {}", name_of(split), fmt::join(files(split), ", "), error.what()));
   }
 }
 
@@ -92,32 +95,7 @@ void TextData::setup(Stage stage) {
     throw ConfigError(
         "[TextData] no files are given. Set data.train_files, data.val_files, data.test_files or data.predict_files.");
   }
-  if (stage == Stage::kTrain && !train_) train_ = read("train", options_.train_files);
-  if ((stage == Stage::kTrain || stage == Stage::kValidate) && !val_) val_ = read("val", options_.val_files);
-  if (stage == Stage::kTest && !test_) test_ = read("test", options_.test_files);
-  if (stage == Stage::kPredict && !predict_) predict_ = read("predict", options_.predict_files);
-}
-
-std::unique_ptr<DataLoader> TextData::make_loader(const std::shared_ptr<const Dataset>& dataset,
-                                                  bool is_training) const {
-  if (!dataset) return nullptr;
-  LoaderOptions options = options_.loader;
-  options.shuffle = is_training;
-  if (!is_training) {
-    options.batch_size = options_.eval_batch_size;
-    options.drop_last = false;
-  }
-  return std::make_unique<DatasetLoader>(dataset, options);
-}
-
-std::unique_ptr<DataLoader> TextData::train_dataloader() { return make_loader(train_, /*is_training=*/true); }
-std::unique_ptr<DataLoader> TextData::val_dataloader() { return make_loader(val_, /*is_training=*/false); }
-std::unique_ptr<DataLoader> TextData::test_dataloader() { return make_loader(test_, /*is_training=*/false); }
-std::unique_ptr<DataLoader> TextData::predict_dataloader() { return make_loader(predict_, /*is_training=*/false); }
-
-bool TextData::set_batch_size(int64_t batch_size) {
-  options_.loader.batch_size = batch_size;
-  return true;
+  SplitData::setup(stage);
 }
 
 }  // namespace levin

@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "trainer/core/lightning_data_module.h"
 #include "trainer/core/option_visitor.h"
-#include "trainer/data/dataset.h"
-#include "trainer/data/loader_options.h"
+#include "trainer/data/split_data.h"
 
 namespace levin {
 
@@ -18,7 +16,7 @@ namespace levin {
 /// at the end is left out. For text of more than a few hundred MB, `levin tokenize` makes a file once.
 ///
 /// A split without files has no loader.
-class TextData final : public LightningDataModule {
+class TextData final : public SplitData {
  public:
   struct Options {
     std::vector<std::string> train_files = {};
@@ -46,21 +44,12 @@ class TextData final : public LightningDataModule {
   /// end of text; DataError that names the file if one is missing or damaged, or a split is too short for one window or
   /// too long for memory.
   void setup(Stage stage) override;
-  std::unique_ptr<DataLoader> train_dataloader() override;
-  std::unique_ptr<DataLoader> val_dataloader() override;
-  std::unique_ptr<DataLoader> test_dataloader() override;
-  std::unique_ptr<DataLoader> predict_dataloader() override;
-  bool set_batch_size(int64_t batch_size) override;
 
  private:
-  std::shared_ptr<const Dataset> read(const char* split, const std::vector<std::string>& files) const;
-  std::unique_ptr<DataLoader> make_loader(const std::shared_ptr<const Dataset>& dataset, bool is_training) const;
+  const std::vector<std::string>& files(Split split) const;
+  std::shared_ptr<const Dataset> open(Split split) override;
 
   Options options_;
-  std::shared_ptr<const Dataset> train_;
-  std::shared_ptr<const Dataset> val_;
-  std::shared_ptr<const Dataset> test_;
-  std::shared_ptr<const Dataset> predict_;
 };
 
 }  // namespace levin

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <utility>
 
 #include "trainer/core/error.h"
-#include "trainer/data/dataset_loader.h"
 #include "trainer/data/tokens/mixing_sampler.h"
 
 namespace levin {
@@ -27,7 +27,8 @@ void TokenData::Options::visit(OptionVisitor& visitor) {
   visit_worker_options(loader, visitor);
 }
 
-TokenData::TokenData(Options options) : options_(std::move(options)) {
+TokenData::TokenData(Options options)
+    : SplitData(options.loader, options.eval_batch_size), options_(std::move(options)) {
   OptionChecker checker;
   options_.visit(checker);
   if (!checker.problems().empty()) throw ConfigError("[TokenData] " + checker.problems().front() + ".");
@@ -37,66 +38,47 @@ TokenData::TokenData(Options options) : options_(std::move(options)) {
   }
 }
 
-void TokenData::setup(Stage stage) {
-  if (stage == Stage::kTrain && !train_) {
-    train_ = open(options_.train_files, options_.stride);
-    if (train_) train_sampler_ = make_sampler(*train_);
+const std::vector<std::string>& TokenData::files(Split split) const {
+  switch (split) {
+    case Split::kTrain: return options_.train_files;
+    case Split::kVal: return options_.val_files;
+    case Split::kTest: return options_.test_files;
+    case Split::kPredict: break;
   }
-  if ((stage == Stage::kTrain || stage == Stage::kValidate) && !val_) val_ = open(options_.val_files, std::nullopt);
-  if (stage == Stage::kTest && !test_) test_ = open(options_.test_files, std::nullopt);
-  if (stage == Stage::kPredict && !predict_) predict_ = open(options_.predict_files, std::nullopt);
+  return options_.predict_files;
 }
 
-std::shared_ptr<const TokenDataset> TokenData::open(const std::vector<std::string>& files,
-                                                    std::optional<int64_t> stride) const {
-  if (files.empty()) return nullptr;
+std::shared_ptr<const Dataset> TokenData::open(Split split) {
+  if (files(split).empty()) return nullptr;
+  const bool is_training = split == Split::kTrain;
   const std::optional<TokenType> type = options_.type ? token_type_of_name(*options_.type) : std::nullopt;
   std::vector<std::shared_ptr<const TokenFile>> opened;
-  opened.reserve(files.size());
-  for (const std::string& file : files) opened.push_back(std::make_shared<TokenFile>(file, type));
-  return std::make_shared<TokenDataset>(
-      std::move(opened),
-      TokenWindows{.sequence_length = options_.sequence_length, .stride = stride, .vocab_size = options_.vocab_size});
+  opened.reserve(files(split).size());
+  for (const std::string& file : files(split)) opened.push_back(std::make_shared<TokenFile>(file, type));
+  auto dataset = std::make_shared<TokenDataset>(std::move(opened),
+                                                TokenWindows{.sequence_length = options_.sequence_length,
+                                                             .stride = is_training ? options_.stride : std::nullopt,
+                                                             .vocab_size = options_.vocab_size});
+  if (is_training) train_windows_ = dataset->windows_per_file();
+  return dataset;
 }
 
-std::shared_ptr<const Sampler> TokenData::make_sampler(const TokenDataset& dataset) const {
+std::shared_ptr<const Sampler> TokenData::train_sampler() {
   if (options_.weights.empty() && !options_.windows_per_epoch) return nullptr;
-  const int64_t num_windows = options_.windows_per_epoch.value_or(dataset.size());
+  const int64_t all = std::accumulate(train_windows_.begin(), train_windows_.end(), int64_t{0});
+  const int64_t num_windows = options_.windows_per_epoch.value_or(all);
   // Without weights all files are one group.
   if (options_.weights.empty()) {
-    return std::make_shared<MixingSampler>(std::vector<int64_t>{dataset.size()}, std::vector<double>{1.0}, num_windows);
+    return std::make_shared<MixingSampler>(std::vector<int64_t>{all}, std::vector<double>{1.0}, num_windows);
   }
-  const std::vector<int64_t> windows = dataset.windows_per_file();
-  for (size_t file = 0; file < windows.size(); ++file) {
-    if (options_.weights[file] == 0.0 || windows[file] > 0) continue;
+  for (size_t file = 0; file < train_windows_.size(); ++file) {
+    if (options_.weights[file] == 0.0 || train_windows_[file] > 0) continue;
     throw DataError(
         fmt::format("[TokenData] {} has no window of sequence_length {}, but the weight {}. Leave the file "
                     "out, or make the weight 0.",
                     options_.train_files[file], options_.sequence_length, options_.weights[file]));
   }
-  return std::make_shared<MixingSampler>(windows, options_.weights, num_windows);
-}
-
-std::unique_ptr<DataLoader> TokenData::train_dataloader() {
-  if (!train_) return nullptr;
-  LoaderOptions options = options_.loader;
-  options.sampler = train_sampler_;
-  options.shuffle = train_sampler_ == nullptr;
-  return std::make_unique<DatasetLoader>(train_, options);
-}
-
-std::unique_ptr<DataLoader> TokenData::eval_loader(const std::shared_ptr<const TokenDataset>& dataset) const {
-  if (!dataset) return nullptr;
-  LoaderOptions options = options_.loader;
-  options.batch_size = options_.eval_batch_size;
-  options.shuffle = false;
-  options.drop_last = false;
-  return std::make_unique<DatasetLoader>(dataset, options);
-}
-
-bool TokenData::set_batch_size(int64_t batch_size) {
-  options_.loader.batch_size = batch_size;
-  return true;
+  return std::make_shared<MixingSampler>(train_windows_, options_.weights, num_windows);
 }
 
 }  // namespace levin

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/core/lightning_data_module.h"
-#include "trainer/data/loader_options.h"
+#include "trainer/data/split_data.h"
 #include "trainer/data/tokens/token_dataset.h"
 
 namespace levin {
@@ -15,7 +14,7 @@ namespace levin {
 /// Token files for a language model: batches [input, target], int64 [B, T] both (see TokenDataset). Training windows
 /// are shuffled, or mixed where `weights` or `windows_per_epoch` is given (see MixingSampler); all others come in
 /// order, next to each other whatever `stride` is.
-class TokenData : public LightningDataModule {
+class TokenData final : public SplitData {
  public:
   struct Options {
     std::vector<std::string> train_files = {};
@@ -40,28 +39,17 @@ class TokenData : public LightningDataModule {
     void visit(OptionVisitor& visitor);
   };
 
-  /// Errors: ConfigError if an option is out of range or options do not fit together.
+  /// Errors: ConfigError if an option is out of range or options do not fit together. Those of setup(): as of
+  /// TokenFile, TokenDataset and MixingSampler.
   explicit TokenData(Options options);
 
-  /// Opens the files of the stage. Errors: as TokenFile, TokenDataset and MixingSampler.
-  void setup(Stage stage) override;
-  std::unique_ptr<DataLoader> train_dataloader() override;
-  std::unique_ptr<DataLoader> val_dataloader() override { return eval_loader(val_); }
-  std::unique_ptr<DataLoader> test_dataloader() override { return eval_loader(test_); }
-  std::unique_ptr<DataLoader> predict_dataloader() override { return eval_loader(predict_); }
-  bool set_batch_size(int64_t batch_size) override;
-
  private:
-  std::shared_ptr<const TokenDataset> open(const std::vector<std::string>& files, std::optional<int64_t> stride) const;
-  std::shared_ptr<const Sampler> make_sampler(const TokenDataset& dataset) const;
-  std::unique_ptr<DataLoader> eval_loader(const std::shared_ptr<const TokenDataset>& dataset) const;
+  const std::vector<std::string>& files(Split split) const;
+  std::shared_ptr<const Dataset> open(Split split) override;
+  std::shared_ptr<const Sampler> train_sampler() override;
 
   Options options_;
-  std::shared_ptr<const TokenDataset> train_;
-  std::shared_ptr<const Sampler> train_sampler_;  // nullptr: shuffled
-  std::shared_ptr<const TokenDataset> val_;
-  std::shared_ptr<const TokenDataset> test_;
-  std::shared_ptr<const TokenDataset> predict_;
+  std::vector<int64_t> train_windows_;  // of each training file, once they are open
 };
 
 }  // namespace levin

@@ -3,37 +3,24 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/checkpoint/test_files.h"
+#include "tests/trainer/config/data_config.h"
 #include "tests/trainer/core/error_text.h"
 #include "tests/trainer/data/images/image_test_files.h"
-#include "trainer/config/run_config.h"
-#include "trainer/config/yaml.h"
 #include "trainer/core/error.h"
-#include "trainer/core/lightning_module.h"
 
 namespace levin {
 namespace {
 
 using testing::HasSubstr;
 
-struct FakeModule : LightningModule {
-  StepOutput training_step(const Batch& /*batch*/, StepContext& /*ctx*/) override { return StepOutput::skip(); }
-};
-
-RunConfig read(const std::string& data) {
-  Registry registry;
-  add_builtin_classes(registry);
-  registry.modules.add<FakeModule>("Fake");
-  return read_run_config(parse_yaml("seed: 1\nmodel: Fake\ndata:\n" + data, "a.yaml"), registry);
-}
-
 TEST(ImageDataConfigTest, YamlNamesFoldersAndOptions) {
   const TestFolder folder;
   std::filesystem::create_directories(folder / "cat");
   write_bytes(folder / "cat/1.png", flat_png(9, 9, 255));
-  const RunConfig config =
-      read(fmt::format("  class: ImageFolderData\n  train_dir: {}\n  image_size: 4\n  train_crop: random\n"
-                       "  normalize_mean: [0.5, 0.5, 0.5]\n  normalize_std: [0.5, 0.5, 0.5]\n  num_workers: 1\n",
-                       folder.path().string()));
+  const RunConfig config = read_data_config(
+      fmt::format("  class: ImageFolderData\n  train_dir: {}\n  image_size: 4\n  train_crop: random\n"
+                  "  normalize_mean: [0.5, 0.5, 0.5]\n  normalize_std: [0.5, 0.5, 0.5]\n  num_workers: 1\n",
+                  folder.path().string()));
   const auto data = config.data.make();
   data->setup(Stage::kTrain);
   const auto loader = data->train_dataloader();
@@ -46,7 +33,7 @@ TEST(ImageDataConfigTest, YamlNamesFoldersAndOptions) {
 
 TEST(ImageDataConfigTest, WrongOptionsAreListedWithTheirLine) {
   const std::string text = error_text<ConfigError>(
-      [] { read("  class: IdxImageData\n  random_flip: 1.5\n  crop_padding: -1\n  train_image: a\n"); });
+      [] { read_data_config("  class: IdxImageData\n  random_flip: 1.5\n  crop_padding: -1\n  train_image: a\n"); });
   EXPECT_THAT(text, HasSubstr("a.yaml:5: data.random_flip must be"));
   EXPECT_THAT(text, HasSubstr("a.yaml:6: data.crop_padding must be >= 0, got -1"));
   EXPECT_THAT(text, HasSubstr("did you mean \"train_images\"?"));

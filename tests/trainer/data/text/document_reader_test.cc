@@ -117,12 +117,12 @@ TEST(DocumentReaderTest, BadFilesAreNamed) {
   const std::string bytes = read_bytes(folder / "a.gz");
   for (const size_t missing : {size_t{1}, size_t{8}, size_t{9}, bytes.size() / 2}) {
     write_bytes(folder / "cut.gz", bytes.substr(0, bytes.size() - missing));
-    EXPECT_THAT(error_of("cut.gz"), HasSubstr("cut.gz is cut off, damaged or cannot be read")) << missing;
+    EXPECT_THAT(error_of("cut.gz"), HasSubstr("cut.gz is cut off or damaged")) << missing;
   }
   std::string damaged = bytes;
   damaged[damaged.size() / 2] = static_cast<char>(~damaged[damaged.size() / 2]);
   write_bytes(folder / "damaged.gz", damaged);
-  EXPECT_THAT(error_of("damaged.gz"), HasSubstr("damaged.gz is cut off, damaged or cannot be read"));
+  EXPECT_THAT(error_of("damaged.gz"), HasSubstr("damaged.gz is cut off or damaged"));
 }
 
 TEST(DocumentReaderTest, AnEmptySeparatorIsAnError) {

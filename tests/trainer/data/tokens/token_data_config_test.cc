@@ -2,34 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/trainer/config/data_config.h"
 #include "tests/trainer/core/error_text.h"
 #include "tests/trainer/data/tokens/token_test_files.h"
-#include "trainer/config/run_config.h"
-#include "trainer/config/yaml.h"
 #include "trainer/core/error.h"
-#include "trainer/core/lightning_module.h"
 
 namespace levin {
 namespace {
 
 using testing::HasSubstr;
 
-struct FakeModule : LightningModule {
-  StepOutput training_step(const Batch& /*batch*/, StepContext& /*ctx*/) override { return StepOutput::skip(); }
-};
-
-RunConfig read(const std::string& data) {
-  Registry registry;
-  add_builtin_classes(registry);
-  registry.modules.add<FakeModule>("Fake");
-  return read_run_config(parse_yaml("seed: 1\nmodel: Fake\ndata:\n" + data, "a.yaml"), registry);
-}
-
 TEST(TokenDataConfigTest, YamlNamesFilesAndOptions) {
   const TestFolder folder;
   write_tokens(folder / "web.bin", ramp(0, 41));
   write_bytes(folder / "books.bin", raw_tokens<uint16_t>(std::vector<uint16_t>(21, 9)));
-  const RunConfig config = read(
+  const RunConfig config = read_data_config(
       fmt::format("  class: TokenData\n  train_files: [{0}/web.bin, {0}/books.bin]\n  val_files: [{0}/web.bin]\n"
                   "  type: uint16\n  weights: [3, 1]\n  windows_per_epoch: 8\n  sequence_length: 4\n  batch_size: 2\n"
                   "  num_workers: 2\n",
@@ -52,7 +39,7 @@ TEST(TokenDataConfigTest, YamlNamesFilesAndOptions) {
 
 TEST(TokenDataConfigTest, WrongOptionsAreListedWithTheirLine) {
   const std::string text = error_text<ConfigError>(
-      [] { read("  class: TokenData\n  type: int8\n  batch_size: 0\n  sequence_lenght: 4\n"); });
+      [] { read_data_config("  class: TokenData\n  type: int8\n  batch_size: 0\n  sequence_lenght: 4\n"); });
   EXPECT_THAT(text, HasSubstr("a.yaml:5: data.type must be one of: uint16, uint32, got int8"));
   EXPECT_THAT(text, HasSubstr("a.yaml:6: data.batch_size must be >= 1, got 0"));
   EXPECT_THAT(text, HasSubstr("did you mean \"sequence_length\"?"));
