@@ -34,13 +34,17 @@ struct Window {
       : input(at::empty({length}, at::kLong)),
         target(at::empty({length}, at::kLong)),
         document(at::empty({length}, at::kLong)),
-        position(at::empty({length}, at::kLong)) {}
+        position(at::empty({length}, at::kLong)),
+        input_data(input.mutable_data_ptr<int64_t>()),
+        target_data(target.mutable_data_ptr<int64_t>()),
+        document_data(document.mutable_data_ptr<int64_t>()),
+        position_data(position.mutable_data_ptr<int64_t>()) {}
 
   void set(int64_t at, int64_t input_token, int64_t target_token, int64_t document_index, int64_t place) {
-    input.mutable_data_ptr<int64_t>()[at] = input_token;
-    target.mutable_data_ptr<int64_t>()[at] = target_token;
-    document.mutable_data_ptr<int64_t>()[at] = document_index;
-    position.mutable_data_ptr<int64_t>()[at] = place;
+    input_data[at] = input_token;
+    target_data[at] = target_token;
+    document_data[at] = document_index;
+    position_data[at] = place;
   }
 
   Batch to_batch() const {
@@ -51,6 +55,11 @@ struct Window {
   at::Tensor target;
   at::Tensor document;
   at::Tensor position;
+  // Looked up once: set() is called for every token.
+  int64_t* input_data;
+  int64_t* target_data;
+  int64_t* document_data;
+  int64_t* position_data;
 };
 
 class PackedStream final : public SampleStream {
