@@ -10,19 +10,16 @@ SplitData::SplitData(LoaderOptions training, int64_t eval_batch_size)
     : training_(std::move(training)), eval_batch_size_(eval_batch_size) {}
 
 const char* SplitData::name_of(Split split) {
-  switch (split) {
-    case Split::kTrain: return "train";
-    case Split::kVal: return "val";
-    case Split::kTest: return "test";
-    case Split::kPredict: return "predict";
-  }
-  return "";
+  constexpr std::array<const char*, 4> names = {"train", "val", "test", "predict"};
+  return names[static_cast<size_t>(split)];
 }
 
 void SplitData::setup(Stage stage) {
   switch (stage) {
     case Stage::kTrain:
-      if (require(Split::kTrain)) training_.sampler = train_sampler();
+      if (require(Split::kTrain)) {
+        if (auto sampler = train_sampler()) training_.sampler = std::move(sampler);
+      }
       require(Split::kVal);
       break;
     case Stage::kValidate: require(Split::kVal); break;

@@ -28,12 +28,25 @@ class SplitData : public LightningDataModule {
   /// "train", "val", "test" or "predict", as options begin.
   static const char* name_of(Split split);
 
+  /// What belongs to the split, of one for each.
+  template <class T>
+  static const T& pick(Split split, const T& train, const T& val, const T& test, const T& predict) {
+    switch (split) {
+      case Split::kTrain: return train;
+      case Split::kVal: return val;
+      case Split::kTest: return test;
+      case Split::kPredict: break;
+    }
+    return predict;
+  }
+
   /// training: how training batches are made. Others take its worker options, and eval_batch_size.
   SplitData(LoaderOptions training, int64_t eval_batch_size);
 
   /// Opens the data of a split; nullptr if there are none.
   virtual std::shared_ptr<const Dataset> open(Split split) = 0;
-  /// Decides the order of the training data; nullptr: shuffled. Called once these are open.
+  /// Decides the order of the training data; nullptr: as given in the options, else shuffled. Called once these are
+  /// open.
   virtual std::shared_ptr<const Sampler> train_sampler() { return nullptr; }
   /// Opens a split, unless that is done.
   std::shared_ptr<const Dataset> require(Split split);

@@ -38,13 +38,8 @@ IdxImageData::IdxImageData(Options options)
       to_numbers_(make_pixel_transform(options_.pixels, 1)) {}
 
 IdxImageData::Files IdxImageData::files(Split split) const {
-  switch (split) {
-    case Split::kTrain: return {options_.train_images, options_.train_labels};
-    case Split::kVal: return {options_.val_images, options_.val_labels};
-    case Split::kTest: return {options_.test_images, options_.test_labels};
-    case Split::kPredict: break;
-  }
-  return {options_.predict_images, options_.predict_labels};
+  return {pick(split, options_.train_images, options_.val_images, options_.test_images, options_.predict_images),
+          pick(split, options_.train_labels, options_.val_labels, options_.test_labels, options_.predict_labels)};
 }
 
 std::shared_ptr<const Dataset> IdxImageData::open(Split split) {

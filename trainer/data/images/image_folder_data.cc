@@ -109,13 +109,7 @@ ImageFolderOptions ImageFolderData::folder_options(bool has_classes) {
 }
 
 const std::optional<std::string>& ImageFolderData::dir(Split split) const {
-  switch (split) {
-    case Split::kTrain: return options_.train_dir;
-    case Split::kVal: return options_.val_dir;
-    case Split::kTest: return options_.test_dir;
-    case Split::kPredict: break;
-  }
-  return options_.predict_dir;
+  return pick(split, options_.train_dir, options_.val_dir, options_.test_dir, options_.predict_dir);
 }
 
 std::shared_ptr<const Dataset> ImageFolderData::open(Split split) {

@@ -16,13 +16,7 @@ void NumpyData::Options::visit(OptionVisitor& visitor) {
 }
 
 std::vector<std::string> NumpyData::files(Split split) const {
-  switch (split) {
-    case Split::kTrain: return options_.train;
-    case Split::kVal: return options_.val;
-    case Split::kTest: return options_.test;
-    case Split::kPredict: return options_.predict;
-  }
-  return {};
+  return pick(split, options_.train, options_.val, options_.test, options_.predict);
 }
 
 std::shared_ptr<const Dataset> NumpyData::read(Split split) {

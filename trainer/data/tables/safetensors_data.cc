@@ -14,16 +14,8 @@ void SafetensorsData::Options::visit(OptionVisitor& visitor) {
 }
 
 std::vector<std::string> SafetensorsData::files(Split split) const {
-  const auto listed = [](const std::optional<std::string>& file) {
-    return file ? std::vector{*file} : std::vector<std::string>();
-  };
-  switch (split) {
-    case Split::kTrain: return listed(options_.train);
-    case Split::kVal: return listed(options_.val);
-    case Split::kTest: return listed(options_.test);
-    case Split::kPredict: return listed(options_.predict);
-  }
-  return {};
+  const auto& file = pick(split, options_.train, options_.val, options_.test, options_.predict);
+  return file ? std::vector{*file} : std::vector<std::string>();
 }
 
 std::shared_ptr<const Dataset> SafetensorsData::read(Split split) {

@@ -48,13 +48,7 @@ TextData::TextData(Options options) : SplitData(options.loader, options.eval_bat
 }
 
 const std::vector<std::string>& TextData::files(Split split) const {
-  switch (split) {
-    case Split::kTrain: return options_.train_files;
-    case Split::kVal: return options_.val_files;
-    case Split::kTest: return options_.test_files;
-    case Split::kPredict: break;
-  }
-  return options_.predict_files;
+  return pick(split, options_.train_files, options_.val_files, options_.test_files, options_.predict_files);
 }
 
 std::shared_ptr<const Dataset> TextData::open(Split split) {

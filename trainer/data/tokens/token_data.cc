@@ -39,13 +39,7 @@ TokenData::TokenData(Options options)
 }
 
 const std::vector<std::string>& TokenData::files(Split split) const {
-  switch (split) {
-    case Split::kTrain: return options_.train_files;
-    case Split::kVal: return options_.val_files;
-    case Split::kTest: return options_.test_files;
-    case Split::kPredict: break;
-  }
-  return options_.predict_files;
+  return pick(split, options_.train_files, options_.val_files, options_.test_files, options_.predict_files);
 }
 
 std::shared_ptr<const Dataset> TokenData::open(Split split) {

@@ -9,6 +9,7 @@
 #include "tests/trainer/data/text/text_test_files.h"
 #include "trainer/core/error.h"
 #include "trainer/core/state_dict.h"
+#include "trainer/data/sampler.h"
 #include "trainer/data/text/byte_tokenizer.h"
 #include "trainer/data/text/text_dataset.h"
 #include "trainer/data/text/text_windows.h"
@@ -60,6 +61,19 @@ TEST_F(TextDataTest, WindowsRunOverTheDocumentsInOrder) {
   EXPECT_EQ(loader->num_batches(), 3);  // of 7 windows
   EXPECT_EQ(data.train_dataloader(), nullptr);
   EXPECT_EQ(data.test_dataloader(), nullptr);
+}
+
+TEST_F(TextDataTest, AGivenSamplerDecidesTheOrderOfTraining) {
+  TextData::Options given = options();
+  given.loader.batch_size = 3;
+  given.loader.sampler = std::make_shared<SequentialSampler>(7);
+  TextData data(given);
+  data.setup(Stage::kTrain);
+  const auto loader = data.train_dataloader();
+  loader->start_epoch(0);
+  const auto batch = loader->next();
+  ASSERT_TRUE(batch);
+  EXPECT_THAT(values_of((*batch)[0].tensor()), ElementsAre('a', 'b', 'c', 'd', 256, 'e'));
 }
 
 TEST_F(TextDataTest, TrainingIsShuffledAndComplete) {
